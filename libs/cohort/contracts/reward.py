@@ -1,0 +1,102 @@
+"""The reward service's wire: a batch of completions in, one typed result each out, in the same order."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from cohort.contracts.base import JsonValue, Message
+
+ScoreStatus = Literal["scored", "unscorable", "infra_error", "timeout"]
+
+
+class RewardSpec(Message):
+    """One component of the reward: a verifier, its weight and its parameters."""
+
+    verifier: str
+    weight: float = 1.0
+    """0 reports the component without counting it."""
+    kwargs: dict[str, JsonValue] = {}
+
+
+class ScoreItem(Message):
+    """One completion to be scored."""
+
+    id: str = ""
+    prompt: str = ""
+    completion: str
+    ground_truth: JsonValue = None
+    """A bare answer or any text from which the same extraction reads one; some verifiers take an object."""
+    num_tokens: int | None = None
+    finish_reason: Literal["stop", "length", "abort"] | None = None
+    group_id: str | None = None
+    """Items of one group are scored together by verifiers that compare completions."""
+    rewards: tuple[RewardSpec, ...] | None = None
+    """Overrides the request's list for this item."""
+    verifier: str | None = None
+    """Short form of `rewards` with one verifier of weight 1."""
+    kwargs: dict[str, JsonValue] = {}
+
+
+class ScoreRequest(Message):
+    """A batch to be scored."""
+
+    items: tuple[ScoreItem, ...]
+    rewards: tuple[RewardSpec, ...] = ()
+    timeout_s: float = Field(default=60.0, gt=0.0, le=3600.0)
+    """Items that are not done by then have status `timeout`."""
+    cache: Literal["use", "refresh", "off"] = "use"
+
+
+class ScoreComponent(Message):
+    """What one verifier contributed."""
+
+    value: float | None
+    weight: float
+
+
+class ScoreStep(Message):
+    """The score of one step of a solution."""
+
+    end: int
+    """End character of the step in the completion."""
+    score: float
+
+
+class ScoreResult(Message):
+    """The verdict on one item. `score` is None unless `status` is `scored`: trouble is never a 0."""
+
+    id: str = ""
+    score: float | None
+    status: ScoreStatus
+    verdict: str | None = None
+    """The first verifier's word: correct, wrong, no_answer, ambiguous, unparsable_answer, unparsable_gold, limit, ..."""
+    components: dict[str, ScoreComponent] = {}
+    steps: tuple[ScoreStep, ...] = ()
+    metrics: dict[str, float] = {}
+    cached: bool = False
+    verifier_version: str = ""
+    reason: str | None = None
+    """A sentence when the item was not scored."""
+
+
+class ScoreResponse(Message):
+    """Results in the order of the items."""
+
+    results: tuple[ScoreResult, ...]
+
+
+class VerifierInfo(Message):
+    """What `GET /v1/verifiers` says of one verifier."""
+
+    name: str
+    version: str
+    description: str
+    deterministic: bool
+    parameters: dict[str, Any]
+    """JSON schema of its kwargs."""
+
+
+class VerifiersResponse(Message):
+    """All verifiers of the service."""
+
+    verifiers: tuple[VerifierInfo, ...]

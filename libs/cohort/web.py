@@ -1,0 +1,263 @@
+"""What every app has: /health /ready /metrics, one error shape, request ids, API key, body limit.
+
+`create_service` returns a FastAPI app with all of it; a service adds its own routes. A route raises
+`ApiError` for anything that the caller should know; a bug becomes a 500 `internal` with the request
+id in it, and its traceback goes to the log.
+"""
+
+import hmac
+import logging
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cohort.config import ServiceSettings, sentence
+from cohort.logs import mask
+
+log = logging.getLogger("cohort.web")
+_REQUEST_ID = re.compile(r"^[A-Za-z0-9._-]{1,128}$")
+
+ReadyCheck = Callable[[], Awaitable[Sequence[str]]]
+"""Returns what is missing, one sentence each; empty when the service can work."""
+
+
+class ApiError(Exception):
+    """An error for the caller: HTTP status, stable code, one sentence, and headers if any."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        details: dict[str, Any] | None = None,
+        retry_after_s: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+        self.details = details or {}
+        self.retry_after_s = retry_after_s
+
+
+def error_response(error: ApiError) -> JSONResponse:
+    """The body that every error has."""
+    body = {"error": {"code": error.code, "message": error.message, "details": error.details}}
+    headers = {} if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
+    return JSONResponse(body, status_code=error.status, headers=headers)
+
+
+class Gate:
+    """ASGI layer in front of a service: request id, API key, body limit, access log, counters."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        service: str,
+        settings: ServiceSettings,
+        registry: CollectorRegistry,
+        open_paths: Sequence[str] = (),
+    ) -> None:
+        self.app, self.settings = app, settings
+        self.open_paths = frozenset({"/health", *open_paths})
+        self.max_body = int(settings.max_body_mb * 1024 * 1024)
+        self.requests = Counter(
+            f"cohort_{service}_requests_total",
+            "Requests by route and status",
+            ["route", "status"],
+            registry=registry,
+        )
+        self.seconds = Histogram(
+            f"cohort_{service}_request_seconds", "Time to answer", ["route"], registry=registry
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        given = request.headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.match(given) else uuid.uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
+        started, status = time.perf_counter(), 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", []),
+                    (b"x-request-id", request_id.encode()),
+                ]
+            await send(message)
+
+        try:
+            refused = self._refuse(request)
+            if refused is not None:
+                await error_response(refused)(scope, receive, send_with_id)
+            else:
+                await self.app(scope, self._limited(receive), send_with_id)
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            took_s = time.perf_counter() - started
+            self.requests.labels(route, str(status)).inc()
+            self.seconds.labels(route).observe(took_s)
+            fields = {"request_id": request_id, "status": status, "ms": round(took_s * 1e3, 2)}
+            quiet = request.url.path in {"/health", "/ready", "/metrics"}
+            log.log(
+                logging.DEBUG if quiet else logging.INFO,
+                "%s %s",
+                request.method,
+                mask(request.url.path),
+                extra={"fields": fields},
+            )
+
+    def _refuse(self, request: Request) -> ApiError | None:
+        key = self.settings.api_key
+        if key and request.url.path not in self.open_paths and not _key_given(request, key):
+            return ApiError(
+                401,
+                "unauthorized",
+                "This service needs its API key: send `Authorization: Bearer <key>`.",
+            )
+        length = request.headers.get("content-length", "0")
+        if not length.isdigit():
+            return ApiError(400, "bad_request", "Content-Length must be a number.")
+        if int(length) > self.max_body:
+            return self._too_large()
+        return None
+
+    def _too_large(self) -> ApiError:
+        limit = f"{self.settings.max_body_mb:g} MB"
+        return ApiError(
+            413, "body_too_large", f"The request body is larger than {limit}: send less at a time."
+        )
+
+    def _limited(self, receive: Receive) -> Receive:
+        """Count a body that came without Content-Length."""
+        seen = 0
+
+        async def limited() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self.max_body:
+                raise self._too_large()
+            return message
+
+        return limited
+
+
+def _key_given(request: Request, key: str) -> bool:
+    """Constant-time check of the bearer header, the dashboard's cookie or a `/key/{key}/` path."""
+    header = request.headers.get("authorization", "")
+    candidates = [header.removeprefix("Bearer ") if header.startswith("Bearer ") else ""]
+    candidates.append(request.cookies.get("cohort_key", ""))
+    if request.url.path.startswith("/key/"):
+        candidates.append(request.url.path.split("/")[2])
+    return any(hmac.compare_digest(c.encode(), key.encode()) for c in candidates if c)
+
+
+def create_service(
+    name: str,
+    promise: str,
+    settings: ServiceSettings,
+    ready: ReadyCheck,
+    registry: CollectorRegistry | None = None,
+    open_paths: Sequence[str] = (),
+    **kwargs: Any,
+) -> FastAPI:
+    """An app with the parts that all services share; keyword arguments go to FastAPI.
+
+    `open_paths` need no API key. The registry is `app.state.registry` afterwards, for the service's
+    own metrics.
+    """
+    registry = registry or CollectorRegistry()
+    app = FastAPI(title=f"Cohort {name}", description=promise, **kwargs)
+    app.state.registry = registry
+    app.state.settings = settings
+    app.add_middleware(
+        Gate, service=name, settings=settings, registry=registry, open_paths=open_paths
+    )
+    _add_error_handlers(app)
+
+    @app.get("/health", tags=["operation"])
+    async def health() -> dict[str, str]:
+        """The process is alive."""
+        return {"status": "ok", "service": name}
+
+    @app.get("/ready", tags=["operation"])
+    async def is_ready() -> JSONResponse:
+        """200 when the service can work, 503 with what is missing otherwise."""
+        missing = list(await ready())
+        body = {"status": "missing" if missing else "ready", "service": name, "missing": missing}
+        return JSONResponse(body, status_code=503 if missing else 200)
+
+    @app.get("/metrics", tags=["operation"])
+    async def metrics() -> Response:
+        """Prometheus metrics."""
+        return Response(generate_latest(registry), media_type="text/plain; version=0.0.4")
+
+    return app
+
+
+def _add_error_handlers(app: FastAPI) -> None:
+    async def api_error(_: Request, error: Exception) -> Response:
+        assert isinstance(error, ApiError)
+        return error_response(error)
+
+    async def invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        problems = [
+            sentence({**item, "loc": item["loc"][1:] or item["loc"]}) for item in error.errors()
+        ]
+        return error_response(
+            ApiError(422, "invalid_request", "; ".join(problems[:8]), {"problems": problems})
+        )
+
+    async def http_error(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
+        response = error_response(ApiError(error.status_code, code, str(error.detail)))
+        response.headers.update(error.headers or {})
+        return response
+
+    async def bug(request: Request, error: Exception) -> Response:
+        request_id = getattr(request.state, "request_id", "?")
+        log.error(
+            "unexpected %s",
+            type(error).__name__,
+            exc_info=error,
+            extra={"fields": {"request_id": request_id}},
+        )
+        message = (
+            f"An unexpected error; the log of this service has it under request id {request_id}."
+        )
+        return error_response(ApiError(500, "internal", message))
+
+    app.add_exception_handler(ApiError, api_error)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(Exception, bug)
+
+
+def serve(app: FastAPI, settings: ServiceSettings, port: int) -> None:
+    """Run the app until SIGTERM; its own JSON logs replace uvicorn's access log."""
+    import uvicorn
+
+    uvicorn.run(
+        app,
+        host=settings.host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=5,
+    )
