@@ -1,0 +1,163 @@
+"""Starts the learner of one run: `python -m services.trainer.learner --run-id ID` (or by torchrun).
+
+Exit code 0 and an outcome.json mean that the run ended or was asked to stop. Anything else means
+that the learner died: the trainer starts the next one, which resumes from the last commit.
+"""
+
+import argparse
+import logging
+import os
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from cohort import logs
+from cohort.algorithms import get_algorithm
+from cohort.config import RunConfig, ServiceSettings
+from cohort.models import ModelError, resolve_model
+from cohort.processes import die_with_parent
+from cohort.rollouts.queue import RolloutQueue
+from cohort.run_folder import RunFolder, write_json
+from cohort.tasks import TaskError, make_task
+from services.trainer.learner.commits import Commits, State
+from services.trainer.learner.evaluation import Evaluation
+from services.trainer.learner.inbox import Inbox
+from services.trainer.learner.link import Link, RunFailed, Stopped
+from services.trainer.learner.loop import Loop
+from services.trainer.learner.plan import Plan
+from services.trainer.learner.policy import Policy, TrainingDiverged
+from services.trainer.learner.publisher import Publisher
+from services.trainer.learner.team import Team, join
+from services.trainer.learner.waves import Waves
+
+log = logging.getLogger("cohort.learner")
+
+
+def main() -> int:
+    """Run one rank."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run-id", required=True)
+    run_id = parser.parse_args().run_id
+    settings = ServiceSettings()
+    if parent := os.environ.get("COHORT_PARENT_PID"):
+        die_with_parent(int(parent) if "RANK" not in os.environ else None)
+    logs.configure("learner", settings.log_level)
+    folder = RunFolder(settings.runs_dir, run_id)
+    config = RunConfig.from_yaml(folder.config.read_text())
+    rank, world_size = join()
+    if rank:
+        with suppress(ModelError):  # rank 0 raises the same and says so
+            policy = Policy(config, resolve(config, settings), rank, world_size, config.steps)
+            Team(policy, rank, world_size).follow()
+        return 0
+    outcome = lead(config, folder, settings, world_size)
+    write_json(folder.outcome, outcome)
+    log.info("run %s %s", run_id, outcome["state"], extra={"fields": outcome})
+    return 0
+
+
+def resolve(config: RunConfig, settings: ServiceSettings) -> Path:
+    """The folder of the model that the run starts from."""
+    return resolve_model(config.model.path, settings.state_dir)
+
+
+def lead(
+    config: RunConfig, folder: RunFolder, settings: ServiceSettings, world_size: int
+) -> dict[str, str | None]:
+    """Rank 0: the run's outcome. Anything that is not an outcome is a crash and is raised."""
+    link = Link(
+        RolloutQueue.from_url(settings.redis_url),
+        folder.run_id,
+        config.rollout.unreachable_limit_s,
+        lambda what: folder.event("waiting", **{"for": what}),
+    )
+    try:
+        folder.create()
+        link.open()
+        loop = build(config, folder, settings, link, world_size)
+        try:
+            loop.run()
+            finish(loop)
+        except Stopped as stop:
+            if stop.state == "paused":
+                loop.commit()
+            raise
+        finally:
+            loop.team.stop()
+    except Stopped as stop:
+        return {"state": stop.state, "reason": None}
+    except (RunFailed, TrainingDiverged, ModelError, TaskError) as error:
+        return {"state": "failed", "reason": str(error)}
+    finally:
+        link.release()
+    return {"state": "succeeded", "reason": None}
+
+
+def build(
+    config: RunConfig, folder: RunFolder, settings: ServiceSettings, link: Link, world_size: int
+) -> Loop:
+    """The loop, resumed from the newest commit if there is one."""
+    model_dir = resolve(config, settings)
+    policy = Policy(config, model_dir, 0, world_size, config.steps)
+    team = Team(policy, 0, world_size)
+    plan = Plan(folder.run_id, config, make_task(config.task.name, config.task.args, config.seed))
+    commits = Commits(folder, config.checkpoint.keep)
+    publisher = Publisher(folder, link, model_dir, team.full_state, config.rollout.max_lag)
+    newest, state = commits.newest(), State()
+    if newest is not None:
+        policy_part, state = newest
+        team.load(policy_part)
+        for version, fingerprint in state.fingerprints.items():
+            publisher.adopt(int(version), fingerprint)
+        folder.event("log", message=f"Resumed from the commit of step {state.step}.")
+    commits.rewind(state)
+    inbox = Inbox(link, state.step)
+    algorithm = get_algorithm(config.algorithm)
+    waves = Waves(plan, link, inbox, algorithm.has_signal, publisher.fingerprint_of)
+    return Loop(
+        config,
+        folder,
+        state,
+        plan=plan,
+        link=link,
+        waves=waves,
+        evaluation=Evaluation(plan, link, inbox),
+        publisher=publisher,
+        commits=commits,
+        team=team,
+    )
+
+
+def finish(loop: Loop) -> None:
+    """Leave the result: model/ and summary.json."""
+    folder, state, config = loop.folder, loop.state, loop.config
+    source = folder.weights / str(state.step)
+    aside = folder.root / ".model.tmp"
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.copytree(source, aside, ignore=shutil.ignore_patterns("STABLE"))
+    shutil.rmtree(folder.model, ignore_errors=True)
+    aside.rename(folder.model)
+    ends = [state.evals.get(str(version), {}) for version in (0, config.steps)]
+    seconds = loop.elapsed_s()
+    write_json(
+        folder.summary,
+        {
+            "eval": {
+                "before": ends[0].get("accuracy"),
+                "after": ends[1].get("accuracy"),
+                "num_questions": ends[1].get("num_questions"),
+            },
+            "evals": state.evals,
+            "steps": state.step,
+            "seconds": round(seconds, 1),
+            "completions_per_s": round(
+                state.num_completions / max(state.rollout_and_train_s, 1e-9), 2
+            ),
+            "model": str(folder.model),
+        },
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
