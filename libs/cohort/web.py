@@ -26,6 +26,8 @@ from cohort.logs import mask
 log = logging.getLogger("cohort.web")
 _REQUEST_ID = re.compile(r"^[A-Za-z0-9._-]{1,128}$")
 
+_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
+
 ReadyCheck = Callable[[], Awaitable[Sequence[str]]]
 """Returns what is missing, one sentence each; empty when the service can work."""
 
@@ -105,6 +107,10 @@ class Gate:
                 await error_response(refused)(scope, receive, send_with_id)
             else:
                 await self.app(scope, self._limited(receive), send_with_id)
+        except Exception as error:
+            if status:
+                raise  # half an answer is out: closing the connection is all that is left
+            await error_response(_bug(error, request_id))(scope, receive, send_with_id)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             took_s = time.perf_counter() - started
@@ -150,10 +156,17 @@ class Gate:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self.max_body:
-                raise self._too_large()
+                raise HTTPException(413, self._too_large().message)
             return message
 
         return limited
+
+
+def _bug(error: Exception, request_id: str) -> ApiError:
+    fields = {"fields": {"request_id": request_id}}
+    log.error("unexpected %s", type(error).__name__, exc_info=error, extra=fields)
+    message = f"An unexpected error: the service's log has it under request id {request_id}."
+    return ApiError(500, "internal", message)
 
 
 def _key_given(request: Request, key: str) -> bool:
@@ -225,28 +238,14 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     async def http_error(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
+        code = _CODES.get(error.status_code, "http_error")
         response = error_response(ApiError(error.status_code, code, str(error.detail)))
         response.headers.update(error.headers or {})
         return response
 
-    async def bug(request: Request, error: Exception) -> Response:
-        request_id = getattr(request.state, "request_id", "?")
-        log.error(
-            "unexpected %s",
-            type(error).__name__,
-            exc_info=error,
-            extra={"fields": {"request_id": request_id}},
-        )
-        message = (
-            f"An unexpected error; the log of this service has it under request id {request_id}."
-        )
-        return error_response(ApiError(500, "internal", message))
-
     app.add_exception_handler(ApiError, api_error)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(Exception, bug)
 
 
 def serve(app: FastAPI, settings: ServiceSettings, port: int) -> None:
