@@ -31,6 +31,7 @@ from cohort.contracts.reward import (
     ScoreResult,
     VerifiersResponse,
 )
+from cohort.contracts.sandbox import BackendsResponse, RunRequest, RunResponse
 
 R = TypeVar("R", bound=BaseModel)
 RETRIED = frozenset({429, 502, 503, 504})
@@ -276,3 +277,19 @@ class AsyncGeneratorClient(_AsyncClient):
     async def policy(self) -> PolicyResponse:
         """What is loaded."""
         return await self.call("GET", "/v1/policy", PolicyResponse)
+
+
+class AsyncSandboxClient(_AsyncClient):
+    """The sandbox: runs untrusted programs."""
+
+    service = "sandbox"
+
+    async def run(self, request: RunRequest) -> RunResponse:
+        """Run a program. One that fails is a result; the status `infra_error` is not its fault."""
+        runs = max(1, len(request.cases))
+        wait_s = 30.0 + 2 * runs * request.limits.wall_stop_ms / 1_000
+        return await self.call("POST", "/v1/run", RunResponse, request, timeout_s=wait_s)
+
+    async def backends(self) -> BackendsResponse:
+        """How programs are isolated there, and what was tried."""
+        return await self.call("GET", "/v1/backends", BackendsResponse)
