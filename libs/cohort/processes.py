@@ -1,8 +1,15 @@
-"""Small facts about Linux processes that the launcher, the trainer and the sandbox share."""
+"""Small facts about Linux processes that the launcher, the trainer and the sandbox share.
+
+`python -m cohort.processes PARENT_PID COMMAND [ARGS...]` becomes the command, tied to its parent:
+for programs that are not ours and cannot call `die_with_parent` themselves.
+"""
 
 import ctypes
 import os
+import select
 import signal
+import sys
+import threading
 
 _PR_SET_PDEATHSIG = 1
 
@@ -17,3 +24,26 @@ def die_with_parent(parent_pid: int | None = None) -> None:
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if parent_pid is not None and os.getppid() != parent_pid:
         os._exit(1)
+
+
+def die_with(pid: int) -> None:
+    """End this process when process `pid` ends, which need not be its parent.
+
+    For a process that must outlive its parent but not the whole stack: the learner goes on while a
+    trainer that died is started again, and ends with the launcher.
+    """
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        os._exit(1)
+
+    def wait() -> None:
+        select.select([watched], [], [])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=wait, name="die-with", daemon=True).start()
+
+
+if __name__ == "__main__":
+    die_with_parent(int(sys.argv[1]))
+    os.execv(sys.argv[2], sys.argv[2:])
