@@ -74,8 +74,10 @@ def lead(
     )
     try:
         folder.create()
-        link.open()
-        loop = build(config, folder, settings, link, world_size)
+        commits = Commits(folder, config.checkpoint.keep)
+        newest = commits.newest()
+        link.open(above=newest[1].fence if newest else 0)
+        loop = build(config, folder, settings, link, world_size, commits)
         try:
             loop.run()
             finish(loop)
@@ -95,14 +97,18 @@ def lead(
 
 
 def build(
-    config: RunConfig, folder: RunFolder, settings: ServiceSettings, link: Link, world_size: int
+    config: RunConfig,
+    folder: RunFolder,
+    settings: ServiceSettings,
+    link: Link,
+    world_size: int,
+    commits: Commits,
 ) -> Loop:
     """The loop, resumed from the newest commit if there is one."""
     model_dir = resolve(config, settings)
     policy = Policy(config, model_dir, 0, world_size, config.steps)
     team = Team(policy, 0, world_size)
     plan = Plan(folder.run_id, config, make_task(config.task.name, config.task.args, config.seed))
-    commits = Commits(folder, config.checkpoint.keep)
     publisher = Publisher(folder, link, model_dir, team.full_state, config.rollout.max_lag)
     newest, state = commits.newest(), State()
     if newest is not None:

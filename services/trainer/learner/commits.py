@@ -20,6 +20,8 @@ class State:
     """The loop's own part of a commit."""
 
     step: int = 0
+    fence: int = 0
+    """Of the learner that committed."""
     sizes: dict[str, int] = field(default_factory=dict)
     evals: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Result of each evaluation, by policy version."""

@@ -46,10 +46,13 @@ class Link:
         self._no_worker_since: float | None = None
         self._next_look = 0.0
 
-    def open(self) -> None:
-        """Take the run over: from now on no older learner can change anything."""
+    def open(self, above: int = 0) -> None:
+        """Take the run over: from now on no older learner can change anything.
+
+        `above` is the fence of the last commit, in case Redis lost its own.
+        """
         self._patiently(lambda: self.queue.open_run(self.run_id))
-        self.fence = self._patiently(lambda: self.queue.raise_fence(self.run_id))
+        self.fence = self._patiently(lambda: self.queue.raise_fence(self.run_id, above))
         self._patiently(lambda: self.queue.hold_learner(self.run_id, self.fence, LEASE_TTL_S))
         threading.Thread(target=self._hold_lease, name="lease", daemon=True).start()
 

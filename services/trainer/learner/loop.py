@@ -114,6 +114,7 @@ class Loop:
         """Write a checkpoint; acknowledge its groups only when it is on disk."""
         with self._clock("commit"):
             self.link.check()
+            self.state.fence = self.link.fence
             self.state.seconds = self.elapsed_s()
             self.commits.write(self.state, self.team.save)
             self.committed_step = self.state.step

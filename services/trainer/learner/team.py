@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, distributed
 
 from cohort.contracts.queue import GroupMessage
-from cohort.rollouts.wire import decode_group, encode
+from cohort.rollouts.wire import decode, encode
 from services.trainer.learner.policy import Policy, TrainingDiverged
 
 _PATIENCE = timedelta(days=7)  # followers wait through rollouts; the launcher kills orphans
@@ -59,7 +59,7 @@ class Team:
                 return
             if verb == "update":
                 with suppress(TrainingDiverged):  # rank 0 raises the same and says so
-                    self.policy.update([decode_group(data) for data in argument])
+                    self.policy.update([decode(GroupMessage, data) for data in argument])
             elif verb == "full_state":
                 self.policy.full_state()
             else:
