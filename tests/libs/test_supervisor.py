@@ -83,7 +83,8 @@ def test_what_dies_is_started_again_and_said(tmp_path: Path) -> None:
 def test_a_process_that_ends_at_once_shows_its_last_words(tmp_path: Path) -> None:
     bad = spec("trainer", "import sys; sys.exit('no such folder: /x')", ready=lambda: False)
     supervisor = Supervisor([spec("queue", SLEEPER), bad], tmp_path, lambda _: None)
-    with pytest.raises(StartError, match=r"trainer ended while starting \(exit code 1\)[^|]*\| no such"):
+    words = r"trainer ended while starting \(exit code 1\)[^|]*\| no such folder: /x"
+    with pytest.raises(StartError, match=words):
         supervisor.start(timeout_s=20)
     assert not marked(supervisor.stack_id)
 
