@@ -6,10 +6,8 @@ for programs that are not ours and cannot call `die_with_parent` themselves.
 
 import ctypes
 import os
-import select
 import signal
 import sys
-import threading
 
 _PR_SET_PDEATHSIG = 1
 
@@ -24,24 +22,6 @@ def die_with_parent(parent_pid: int | None = None) -> None:
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if parent_pid is not None and os.getppid() != parent_pid:
         os._exit(1)
-
-
-def die_with(pid: int) -> None:
-    """End this process when process `pid` ends, which need not be its parent.
-
-    For a process that must outlive its parent but not the whole stack: the learner goes on while a
-    trainer that died is started again, and ends with the launcher.
-    """
-    try:
-        watched = os.pidfd_open(pid)
-    except ProcessLookupError:
-        os._exit(1)
-
-    def wait() -> None:
-        select.select([watched], [], [])
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    threading.Thread(target=wait, name="die-with", daemon=True).start()
 
 
 if __name__ == "__main__":

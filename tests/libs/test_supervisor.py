@@ -136,14 +136,3 @@ def test_a_tied_command_dies_with_its_parent(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
     until(lambda: gone(pid))
-
-
-def test_die_with_ends_a_process_that_is_not_a_child() -> None:
-    watched = subprocess.Popen([sys.executable, "-c", SLEEPER])
-    code = f"from cohort.processes import die_with; die_with({watched.pid}); {SLEEPER}"
-    follower = subprocess.Popen([sys.executable, "-c", code])
-    time.sleep(0.1)
-    assert follower.poll() is None
-    watched.kill()
-    watched.wait()
-    assert follower.wait(20) in (-signal.SIGKILL, 1)

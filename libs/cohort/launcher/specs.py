@@ -78,7 +78,6 @@ def _environment(plan: StackPlan, base: int, redis_url: str | None) -> dict[str,
         "COHORT_HOST": "127.0.0.1",
         "COHORT_RUNS_DIR": str(plan.runs_dir.absolute()),
         "COHORT_STATE_DIR": str(plan.state_dir.absolute()),
-        "COHORT_LAUNCHER_PID": str(os.getpid()),
     }
     if redis_url is not None:
         env["COHORT_REDIS_URL"] = redis_url
