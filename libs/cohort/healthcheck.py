@@ -1,4 +1,4 @@
-"""For container health checks: `python -m cohort.healthcheck URL` exits with 0 when URL answers 2xx.
+"""For container health checks: `python -m cohort.healthcheck URL` exits 0 when URL answers 2xx.
 
 Sends COHORT_API_KEY when it is set; prints what a service that is not ready says it is missing.
 """
