@@ -131,6 +131,9 @@ class OptimizerSection(Section):
     weight_decay: float = Field(default=0.0, ge=0.0)
     max_grad_norm: float = Field(default=1.0, gt=0.0)
     warmup_steps: int = Field(default=0, ge=0)
+    """Steps over which the rate rises linearly to `lr`."""
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    """How the rate goes on after that; linear and cosine end near 0 with the last step."""
 
 
 class LearnerSection(Section):
