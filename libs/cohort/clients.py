@@ -8,7 +8,7 @@ that cannot reach its service, or is told to come back later, is repeated with b
 import random
 import time
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 import httpx
@@ -110,7 +110,7 @@ class _Client:
             base_url=self.url, headers=_headers(api_key), timeout=timeout_s, transport=transport
         )
 
-    def __enter__(self) -> "_Client":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
