@@ -1,0 +1,90 @@
+"""What a verifier is: it judges answers one by one and says why when it cannot."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from cohort.contracts.base import JsonValue
+from cohort.contracts.reward import ScoreItem, ScoreStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a verifier sees. The prompt is not here: what it says can never earn a reward."""
+
+    completion: str
+    ground_truth: JsonValue = None
+    num_tokens: int | None = None
+    finish_reason: str | None = None
+
+    @classmethod
+    def of(cls, item: ScoreItem) -> Answer:
+        """The part of an item that may be judged."""
+        return cls(item.completion, item.ground_truth, item.num_tokens, item.finish_reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a verifier says of one answer; `value` is None exactly when `status` is not `scored`."""
+
+    value: float | None
+    status: ScoreStatus = "scored"
+    verdict: str | None = None
+    reason: str | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def unscored(cls, status: ScoreStatus, reason: str, verdict: str | None = None) -> Outcome:
+        """No value, and a sentence that says why."""
+        return cls(None, status, verdict, reason)
+
+
+class Params(BaseModel):
+    """Base of a verifier's kwargs: closed, frozen, described by the sentence under each field."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+P = TypeVar("P", bound=Params)
+
+
+class Verifier(ABC, Generic[P]):
+    """Judges answers. A change that can change a verdict raises `version`."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    description: ClassVar[str]
+    deterministic: ClassVar[bool] = True
+    params: type[P]
+
+    @abstractmethod
+    async def score(
+        self, answers: Sequence[Answer], params: P, outcomes: list[Outcome | None]
+    ) -> None:
+        """Put the outcome of `answers[i]` at `outcomes[i]`.
+
+        It is cancelled at the deadline: what is in `outcomes` by then counts, so that slow
+        verifiers lose only what they had not finished. What it raises becomes `infra_error`.
+        """
+
+    async def missing(self) -> list[str]:
+        """What keeps it from working, one sentence each."""
+        return []
+
+    async def aclose(self) -> None:
+        """Give up connections and processes."""
+
+
+def final_part(completion: str) -> str | None:
+    """What follows the thinking: all of it without a think block, None when one is left open."""
+    opened, closed = completion.rfind("<think>"), completion.rfind("</think>")
+    if opened > closed:
+        return None
+    return completion[closed + len("</think>") :] if closed >= 0 else completion

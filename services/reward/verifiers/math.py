@@ -1,0 +1,60 @@
+"""Does the completion end in the right answer? Extraction and comparison are `cohort.grading`'s."""
+
+from collections.abc import Sequence
+
+from anyio import to_thread
+
+from cohort.contracts.base import JsonValue
+from cohort.grading import grade_math_batch
+from services.reward.verifiers.base import Answer, Outcome, Params, Verifier
+
+_ZERO = frozenset({"wrong", "no_answer", "ambiguous", "unparsable_answer", "limit"})
+
+
+class MathParams(Params):
+    """It has no parameters."""
+
+
+class MathVerifier(Verifier[MathParams]):
+    """1 for the right answer, 0 for any other or none; a bad ground truth is unscorable."""
+
+    name = "math"
+    version = "1"
+    description = (
+        "Compares the final answer with the ground truth: numbers, fractions, boxed, ####."
+    )
+    params = MathParams
+
+    async def score(
+        self, answers: Sequence[Answer], _: MathParams, outcomes: list[Outcome | None]
+    ) -> None:
+        """One native call for all answers, beside the event loop."""
+        completions = [answer.completion for answer in answers]
+        truths = [_text(answer.ground_truth) for answer in answers]
+        verdicts = await to_thread.run_sync(
+            grade_math_batch, completions, truths, abandon_on_cancel=True
+        )
+        outcomes[:] = [_outcome(verdict) for verdict in verdicts]
+
+    async def missing(self) -> list[str]:
+        """A self-test of the grading library."""
+        if grade_math_batch(["#### 18"], ["18"]) == ["correct"]:
+            return []
+        return ["math: the grading library fails its self-test; install the package again"]
+
+
+def _text(truth: JsonValue) -> str:
+    """The ground truth as text; what is no text and no number reads as no answer at all."""
+    if isinstance(truth, bool) or not isinstance(truth, str | int | float):
+        return ""
+    return str(truth)
+
+
+def _outcome(verdict: str) -> Outcome:
+    if verdict == "correct":
+        return Outcome(1.0, verdict=verdict)
+    if verdict in _ZERO:
+        return Outcome(0.0, verdict=verdict)
+    if verdict == "unparsable_gold":
+        return Outcome.unscored("unscorable", "no answer can be read from ground_truth", verdict)
+    return Outcome.unscored("infra_error", f"the grader said {verdict!r}, which is no verdict")
