@@ -1,20 +1,17 @@
-"""Typed clients of the four services: the only file with URLs, retries and timeouts.
+"""Typed clients of the four services: the only file that knows their URLs.
 
-`RewardClient` and `TrainerClient` block; the `Async...` ones run under asyncio and Trio alike. A call
-that cannot reach its service, or is told to come back later, is repeated with backoff for
-`retry_for_s` seconds; every other answer that is not a success raises `ServiceError` at once.
+`RewardClient` and `TrainerClient` block; the `Async...` ones run under asyncio and Trio alike. What
+is retried, and for how long, `cohort.transport` says.
 """
 
-import random
+import json
 import time
-from collections.abc import Sequence
-from typing import Any, Self, TypeVar
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
 
-import anyio
 import httpx
-from pydantic import BaseModel
 
-from cohort.contracts.base import ErrorBody
 from cohort.contracts.generator import (
     GenerateRequest,
     GenerateResponse,
@@ -32,195 +29,32 @@ from cohort.contracts.reward import (
     VerifiersResponse,
 )
 from cohort.contracts.sandbox import BackendsResponse, RunRequest, RunResponse
+from cohort.contracts.trainer import (
+    CompletionsResponse,
+    DryRunResponse,
+    MetricsResponse,
+    RunEvent,
+    RunsResponse,
+    RunView,
+    StartResponse,
+)
+from cohort.transport import AsyncClient, Client, Retry, ServiceError, Unreachable, error_of
 
-R = TypeVar("R", bound=BaseModel)
-RETRIED = frozenset({429, 502, 503, 504})
+__all__ = [
+    "AsyncGeneratorClient",
+    "AsyncRewardClient",
+    "AsyncSandboxClient",
+    "RewardClient",
+    "ServiceError",
+    "TrainerClient",
+    "Unreachable",
+]
 
-
-class ServiceError(Exception):
-    """A service answered with an error; `code` and `message` are its own words."""
-
-    def __init__(self, service: str, status: int, code: str, message: str) -> None:
-        super().__init__(f"{service}: {message}")
-        self.service, self.status, self.code, self.message = service, status, code, message
-
-
-class Unreachable(ServiceError):
-    """No answer: the connection was refused, broke or timed out."""
-
-    def __init__(self, service: str, url: str, why: str) -> None:
-        super().__init__(service, 0, "unreachable", f"cannot reach {url} ({why})")
-
-
-class _Retry:
-    """Exponential backoff with jitter, bounded by a total time; honours Retry-After."""
-
-    def __init__(self, retry_for_s: float) -> None:
-        self.until = time.monotonic() + retry_for_s
-        self.wait_s = 0.1
-
-    def next_wait_s(self, error: ServiceError, retry_after: str | None = None) -> float:
-        """Seconds to wait before the next try; raises `error` when there is none."""
-        if not isinstance(error, Unreachable) and error.status not in RETRIED:
-            raise error
-        wait_s = self.wait_s * random.uniform(0.5, 1.0)
-        if retry_after and retry_after.isdigit():
-            wait_s = max(wait_s, float(retry_after))
-        if time.monotonic() + wait_s > self.until:
-            raise error
-        self.wait_s = min(self.wait_s * 2, 5.0)
-        return wait_s
+_SILENCE_S = 35.0
+"""An event stream that says nothing, not even a heartbeat, for this long is dead."""
 
 
-def _headers(api_key: str | None) -> dict[str, str]:
-    return {"Authorization": f"Bearer {api_key}"} if api_key else {}
-
-
-def _error(service: str, response: httpx.Response) -> ServiceError:
-    try:
-        detail = ErrorBody.model_validate_json(response.content).error
-        return ServiceError(service, response.status_code, detail.code, detail.message)
-    except ValueError:
-        text = response.text[:200].strip() or response.reason_phrase
-        return ServiceError(service, response.status_code, "http_error", text)
-
-
-def _body(body: BaseModel | None) -> dict[str, Any]:
-    if body is None:
-        return {}
-    return {"content": body.model_dump_json(), "headers": {"Content-Type": "application/json"}}
-
-
-class _Client:
-    """A blocking client of one service."""
-
-    service = "service"
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        api_key: str | None = None,
-        timeout_s: float = 60.0,
-        retry_for_s: float = 10.0,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        self.url, self.retry_for_s = url.rstrip("/"), retry_for_s
-        self.http = httpx.Client(
-            base_url=self.url, headers=_headers(api_key), timeout=timeout_s, transport=transport
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self.http.close()
-
-    def request(self, method: str, path: str, **kwargs: Any) -> httpx.Response:
-        """Send, with retries. Raises `ServiceError` unless the answer is a success."""
-        retry = _Retry(self.retry_for_s)
-        while True:
-            try:
-                response = self.http.request(method, path, **kwargs)
-            except httpx.TransportError as error:
-                why = str(error) or type(error).__name__
-                time.sleep(retry.next_wait_s(Unreachable(self.service, self.url, why)))
-                continue
-            if response.is_success:
-                return response
-            failure = _error(self.service, response)
-            time.sleep(retry.next_wait_s(failure, response.headers.get("retry-after")))
-
-    def call(self, method: str, path: str, reply: type[R], body: BaseModel | None = None) -> R:
-        """Send a message, return the answer as `reply`."""
-        return reply.model_validate_json(self.request(method, path, **_body(body)).content)
-
-    def health(self) -> bool:
-        """Whether the service answers, without retrying."""
-        try:
-            return self.http.get("/health").is_success
-        except httpx.TransportError:
-            return False
-
-
-class _AsyncClient:
-    """The same under asyncio or Trio."""
-
-    service = "service"
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        api_key: str | None = None,
-        timeout_s: float = 60.0,
-        retry_for_s: float = 10.0,
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        self.url, self.retry_for_s = url.rstrip("/"), retry_for_s
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-        self.http = httpx.AsyncClient(
-            base_url=self.url,
-            headers=_headers(api_key),
-            timeout=timeout_s,
-            transport=transport,
-            limits=limits,
-        )
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self.http.aclose()
-
-    async def request(self, method: str, path: str, **kwargs: Any) -> httpx.Response:
-        """Send, with retries. Raises `ServiceError` unless the answer is a success."""
-        retry = _Retry(self.retry_for_s)
-        while True:
-            try:
-                response = await self.http.request(method, path, **kwargs)
-            except httpx.TransportError as error:
-                why = str(error) or type(error).__name__
-                await anyio.sleep(retry.next_wait_s(Unreachable(self.service, self.url, why)))
-                continue
-            if response.is_success:
-                return response
-            failure = _error(self.service, response)
-            await anyio.sleep(retry.next_wait_s(failure, response.headers.get("retry-after")))
-
-    async def call(
-        self,
-        method: str,
-        path: str,
-        reply: type[R],
-        body: BaseModel | None = None,
-        timeout_s: float | None = None,
-    ) -> R:
-        """Send a message, return the answer as `reply`."""
-        kwargs = _body(body) | ({} if timeout_s is None else {"timeout": timeout_s})
-        return reply.model_validate_json((await self.request(method, path, **kwargs)).content)
-
-    async def health(self) -> bool:
-        """Whether the service answers, without retrying."""
-        try:
-            return (await self.http.get("/health")).is_success
-        except httpx.TransportError:
-            return False
-
-    async def ready(self) -> list[str]:
-        """What the service says it is missing; empty when it can work. Raises `Unreachable`."""
-        try:
-            response = await self.http.get("/ready")
-        except httpx.TransportError as error:
-            raise Unreachable(self.service, self.url, str(error) or type(error).__name__) from None
-        if response.status_code in (200, 503):
-            return [str(what) for what in response.json().get("missing", [])]
-        raise _error(self.service, response)
-
-
-class RewardClient(_Client):
+class RewardClient(Client):
     """Scores completions: `RewardClient("http://localhost:8002").score(items, rewards)`."""
 
     service = "reward"
@@ -240,7 +74,7 @@ class RewardClient(_Client):
         return self.call("GET", "/v1/verifiers", VerifiersResponse)
 
 
-class AsyncRewardClient(_AsyncClient):
+class AsyncRewardClient(AsyncClient):
     """The reward service, for async programs."""
 
     service = "reward"
@@ -256,7 +90,7 @@ class AsyncRewardClient(_AsyncClient):
         return await self.call("GET", "/v1/verifiers", VerifiersResponse)
 
 
-class AsyncGeneratorClient(_AsyncClient):
+class AsyncGeneratorClient(AsyncClient):
     """A generator: samples completions, renders prompts, loads weights."""
 
     service = "generator"
@@ -279,7 +113,7 @@ class AsyncGeneratorClient(_AsyncClient):
         return await self.call("GET", "/v1/policy", PolicyResponse)
 
 
-class AsyncSandboxClient(_AsyncClient):
+class AsyncSandboxClient(AsyncClient):
     """The sandbox: runs untrusted programs."""
 
     service = "sandbox"
@@ -293,3 +127,125 @@ class AsyncSandboxClient(_AsyncClient):
     async def backends(self) -> BackendsResponse:
         """How programs are isolated there, and what was tried."""
         return await self.call("GET", "/v1/backends", BackendsResponse)
+
+
+class TrainerClient(Client):
+    """Starts runs, looks at them, steers them."""
+
+    service = "trainer"
+
+    def start(
+        self, config: str | dict[str, Any], idempotency_key: str | None = None
+    ) -> StartResponse:
+        """Start a run from YAML text or a mapping; the key makes a repeated call safe."""
+        key = idempotency_key or uuid.uuid4().hex
+        content, headers = _config_body(config)
+        headers["Idempotency-Key"] = key
+        response = self.request("POST", "/train", content=content, headers=headers)
+        return StartResponse.model_validate_json(response.content)
+
+    def dry_run(self, config: str | dict[str, Any], timeout_s: float = 300.0) -> DryRunResponse:
+        """What would stand in the run's way; starts nothing."""
+        content, headers = _config_body(config)
+        response = self.request(
+            *("POST", "/train"),
+            params={"dry_run": "true"},
+            content=content,
+            headers=headers,
+            timeout=timeout_s,
+        )
+        return DryRunResponse.model_validate_json(response.content)
+
+    def runs(self) -> RunsResponse:
+        """All runs, newest first."""
+        return self.call("GET", "/runs", RunsResponse)
+
+    def run(self, run_id: str) -> RunView:
+        """One run."""
+        return self.call("GET", f"/runs/{run_id}", RunView)
+
+    def cancel(self, run_id: str) -> RunView:
+        """End a run for good."""
+        return self.call("POST", f"/runs/{run_id}/cancel", RunView)
+
+    def pause(self, run_id: str) -> RunView:
+        """Commit, stop, and leave the place to others."""
+        return self.call("POST", f"/runs/{run_id}/pause", RunView)
+
+    def resume(self, run_id: str) -> RunView:
+        """Put a paused run in line again."""
+        return self.call("POST", f"/runs/{run_id}/resume", RunView)
+
+    def metrics(self, run_id: str, since: int = -1) -> MetricsResponse:
+        """Rows of metrics.jsonl of later steps than `since`, at most 10 000 at a time."""
+        response = self.request("GET", f"/runs/{run_id}/metrics", params={"since": since})
+        return MetricsResponse.model_validate_json(response.content)
+
+    def completions(
+        self,
+        run_id: str,
+        step: int | None = None,
+        purpose: Literal["train", "eval"] | None = None,
+    ) -> CompletionsResponse:
+        """Sampled completions of a step (an evaluation's: its version); else the newest."""
+        asked = {"step": step, "purpose": purpose}
+        params = {name: value for name, value in asked.items() if value is not None}
+        response = self.request("GET", f"/runs/{run_id}/completions", params=params)
+        return CompletionsResponse.model_validate_json(response.content)
+
+    def config(self, run_id: str) -> dict[str, Any]:
+        """The resolved config, for `RunConfig.from_dict`."""
+        headers = {"Accept": "application/json"}
+        response = self.request("GET", f"/runs/{run_id}/config", headers=headers)
+        resolved: dict[str, Any] = response.json()
+        return resolved
+
+    def events(self, run_id: str, after: int = 0) -> Iterator[RunEvent]:
+        """Events after id `after`, as they happen; reconnects and loses none.
+
+        Ends when the run has ended, or is paused. Raises `Unreachable` when the trainer stays away
+        for `retry_for_s`.
+        """
+        retry = Retry(self.retry_for_s)
+        while True:
+            try:
+                for event in self._stream(run_id, after):
+                    if event is None:
+                        return
+                    after, retry = event.id, Retry(self.retry_for_s)
+                    yield event
+                    if event.data.get("state") == "paused" and self.run(run_id).state == "paused":
+                        return
+            except httpx.TransportError as error:
+                why = str(error) or type(error).__name__
+                time.sleep(retry.next_wait_s(Unreachable(self.service, self.url, why)))
+            except ServiceError as error:
+                time.sleep(retry.next_wait_s(error))
+
+    def _stream(self, run_id: str, after: int) -> Iterator[RunEvent | None]:
+        """One connection's events; None when the trainer says that no more will come."""
+        with self.http.stream(
+            "GET",
+            f"/runs/{run_id}/events",
+            headers={"Last-Event-ID": str(after)},
+            timeout=httpx.Timeout(10.0, read=_SILENCE_S),
+        ) as response:
+            if response.status_code == httpx.codes.NO_CONTENT:
+                yield None
+            if not response.is_success:
+                response.read()
+                raise error_of(self.service, response)
+            yield from _read_events(response.iter_lines())
+
+
+def _config_body(config: str | dict[str, Any]) -> tuple[str, dict[str, str]]:
+    if isinstance(config, str):
+        return config, {"Content-Type": "application/yaml"}
+    return json.dumps(config), {"Content-Type": "application/json"}
+
+
+def _read_events(lines: Iterable[str]) -> Iterator[RunEvent]:
+    """Server-sent events whose data is one line of JSON, as the trainer sends them."""
+    for line in lines:
+        if line.startswith("data: "):
+            yield RunEvent.model_validate_json(line.removeprefix("data: "))
