@@ -13,6 +13,7 @@ from typing import Any, Literal
 import httpx
 
 from cohort.contracts.generator import (
+    ChatMessage,
     GenerateRequest,
     GenerateResponse,
     PolicyResponse,
@@ -111,6 +112,16 @@ class AsyncGeneratorClient(AsyncClient):
     async def policy(self) -> PolicyResponse:
         """What is loaded."""
         return await self.call("GET", "/v1/policy", PolicyResponse)
+
+    async def chat(
+        self, messages: Sequence[ChatMessage], temperature: float = 1.0, max_tokens: int = 256
+    ) -> str:
+        """The next turn of a conversation, by the OpenAI-compatible door."""
+        turns = [message.model_dump() for message in messages]
+        body: dict[str, Any] = {"model": "policy", "messages": turns}
+        body |= {"temperature": temperature, "max_tokens": max_tokens}
+        response = await self.request("POST", "/v1/chat/completions", json=body)
+        return str(response.json()["choices"][0]["message"]["content"])
 
 
 class AsyncSandboxClient(AsyncClient):

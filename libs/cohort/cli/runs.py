@@ -20,9 +20,12 @@ from cohort.cli.console import (
     table,
 )
 from cohort.cli.view import View, number, share, view_of
-from cohort.clients import TrainerClient, Unreachable
+from cohort.clients import TrainerClient
 from cohort.config import RunConfig
-from cohort.contracts.trainer import ENDED, RunView
+from cohort.contracts.trainer import RunView
+
+TRAINER_AWAY_S = 120.0
+"""A trainer that is started again in this time has not interrupted the watching."""
 
 TRAIN_EXAMPLES = """\
   cohort train configs/arithmetic_grpo.yaml              start, print the run's id
@@ -183,21 +186,11 @@ def follow(
     client: TrainerClient, run_id: str, *, as_json: bool = False, view: View | None = None
 ) -> RunView:
     """Show a run's events until it ends or pauses, also across restarts of the trainer."""
-    after = 0
+    client.retry_for_s = TRAINER_AWAY_S
     with stoppable(), view or view_of(client.run(run_id).steps) as shown:
-        while True:
-            try:
-                for event in client.events(run_id, after=after):
-                    after = event.id
-                    say_json(event.model_dump(mode="json")) if as_json else shown.show(event)
-                run = client.run(run_id)
-            except Unreachable as error:
-                shown.note(f"lost the trainer ({error}); trying again")
-                time.sleep(1.0)
-                continue
-            if run.state in ENDED or run.state == "paused":
-                return run
-            time.sleep(0.5)
+        for event in client.events(run_id):
+            say_json(event.model_dump(mode="json")) if as_json else shown.show(event)
+    return client.run(run_id)
 
 
 def finish(run: RunView, as_json: bool = False) -> int:
