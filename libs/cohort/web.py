@@ -186,12 +186,13 @@ def create_service(
     ready: ReadyCheck,
     registry: CollectorRegistry | None = None,
     open_paths: Sequence[str] = (),
+    ready_details: Callable[[], dict[str, Any]] | None = None,
     **kwargs: Any,
 ) -> FastAPI:
     """An app with the parts that all services share; keyword arguments go to FastAPI.
 
-    `open_paths` need no API key. The registry is `app.state.registry` afterwards, for the service's
-    own metrics.
+    `open_paths` need no API key; `ready_details` adds keys to the answer of /ready. The
+    registry is `app.state.registry` afterwards, for the service's own metrics.
     """
     registry = registry or CollectorRegistry()
     app = FastAPI(title=f"Cohort {name}", description=promise, **kwargs)
@@ -212,6 +213,7 @@ def create_service(
         """200 when the service can work, 503 with what is missing otherwise."""
         missing = list(await ready())
         body = {"status": "missing" if missing else "ready", "service": name, "missing": missing}
+        body |= ready_details() if ready_details else {}
         return JSONResponse(body, status_code=503 if missing else 200)
 
     @app.get("/metrics", tags=["operation"])
