@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from cohort.launcher import SERVICES, Stack, StackPlan, running_stack
+from cohort.launcher import SERVICES, Stack, StackPlan, StartError, running_stack
 
 Handler = Callable[[argparse.Namespace], int]
 DEFAULT_PORTS = {"trainer": 8000, "generator": 8001, "reward": 8002, "sandbox": 8003}
@@ -175,8 +175,12 @@ def temporary(
     try:
         with embedded(plan, tell) as stack:
             yield stack
-    finally:
+    except StartError:
+        raise  # its message names the log files: keep them
+    except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def tell(line: str) -> None:

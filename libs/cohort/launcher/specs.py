@@ -131,6 +131,7 @@ def _valkey(port: int, folder: Path) -> Spec:
         "--appendfsync": "everysec",
         "--save": "",
         "--maxmemory-policy": "noeviction",
+        "--set-proc-title": "no",  # a new title would hide the environment that marks it as ours
     }
     command = [str(get_binary_path()), *(part for pair in settings.items() for part in pair)]
     tied = (sys.executable, "-m", "cohort.processes", str(os.getpid()), *command)

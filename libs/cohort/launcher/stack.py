@@ -14,6 +14,9 @@ from cohort.launcher.specs import DEFAULT_PORT_BASE, SERVICES, StackPlan, make_s
 from cohort.launcher.supervisor import Supervisor
 from cohort.run_folder import read_json, write_json
 
+LOCK_TRIES = 10
+"""Whoever asks whether a stack runs holds the lock for a moment."""
+
 
 class StackError(Exception):
     """The stack cannot start; the message says why and what to do."""
@@ -107,6 +110,11 @@ class Stack:
 
     def _take_lock(self) -> None:
         lock = _try_lock(self.folder)
+        for _ in range(LOCK_TRIES):
+            if lock is not None:
+                break
+            time.sleep(0.05)
+            lock = _try_lock(self.folder)
         if lock is None:
             running = running_stack(self.folder)
             who = f" (process {running.pid})" if running else ""
