@@ -202,7 +202,7 @@ class Keeper:
         times = "once" if deaths == 1 else f"{deaths} times in a row without a new commit"
         sentence = f"the learner died {times} (the last time: {how})."
         tail = log_tail(self.log_path)
-        return f"{sentence} Its log ends with:\n{tail}" if tail else f"{sentence} Its log is empty."
+        return f"{sentence}\nIts log ends with:\n{tail}" if tail else f"{sentence} Its log is empty."
 
     def _waiting(self, what: str | None) -> None:
         if self.registry.progress(self.run_id).waiting_for != what:

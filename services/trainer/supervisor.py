@@ -149,7 +149,7 @@ class Supervisor:
                 await self._chores()
                 wait_s = _CHORES_S
             except (QueueUnreachable, RedisError, OSError) as error:
-                log.warning("will try again in %g s: %s", wait_s, error)
+                log.warning("chores wait %g s for Redis or the disk: %s", wait_s, error)
                 wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
             except Exception:
                 log.exception("a chore broke")
