@@ -24,6 +24,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn import functional
 from transformers import DynamicCache, PreTrainedModel
+from transformers.cache_utils import DynamicLayer
 
 from cohort.models import ModelError
 from cohort.rollouts.packing import Batch
@@ -80,7 +81,7 @@ class LogProbs(nn.Module):
         cache = DynamicCache(config=self.model.config)
         hidden_NPH = self._base(batch.prompt_ids_NP, cache)
         lengths_N = batch.prompt_mask_NP.sum(dim=1)
-        last_NH = hidden_NPH[torch.arange(len(lengths_N)), lengths_N - 1]
+        last_NH = hidden_NPH[torch.arange(len(lengths_N), device=lengths_N.device), lengths_N - 1]
         cache.batch_select_indices(batch.prompt_of_R)
         # At least one token, so that every rank makes the same passes (and FSDP's collectives).
         ids_RC = batch.ids_RC[:, : max(1, batch.ids_RC.shape[1] - 1)]
@@ -96,21 +97,18 @@ class LogProbs(nn.Module):
         return hidden_RCH[:, : batch.ids_RC.shape[1]]
 
     def _plain(self, batch: Batch) -> Tensor:
-        """The same hidden states (R, C, H), with every prompt in front of every completion."""
-        prompts_RP = batch.prompt_ids_NP[batch.prompt_of_R]
+        """The same hidden states (R, C, H), with every prompt in front of every completion.
+
+        Real tokens are moved together, padding comes last: sliding windows count places.
+        """
         prompt_mask_RP = batch.prompt_mask_NP[batch.prompt_of_R]
-        lengths_R1 = prompt_mask_RP.sum(dim=1, keepdim=True)
-        hidden = self._base(
-            torch.cat([prompts_RP, batch.ids_RC], dim=1),
-            mask=torch.cat([prompt_mask_RP, batch.mask_RC], dim=1),
-            positions=torch.cat(
-                [_arange(prompts_RP).expand_as(prompts_RP), lengths_R1 + _arange(batch.ids_RC)], 1
-            ),
-        )
-        rows_R1 = torch.arange(len(lengths_R1)).unsqueeze(1)
-        width = prompts_RP.shape[1]
-        first_R1H = hidden[rows_R1, lengths_R1 - 1]
-        return torch.cat([first_R1H, hidden[:, width:-1]], dim=1)
+        padded = torch.cat([batch.prompt_ids_NP[batch.prompt_of_R], batch.ids_RC], dim=1)
+        is_padding = ~torch.cat([prompt_mask_RP, batch.mask_RC], dim=1)
+        order = is_padding.int().argsort(dim=1, stable=True)
+        hidden = self._base(padded.gather(1, order))
+        rows_R = torch.arange(len(hidden), device=hidden.device)
+        places_RC = prompt_mask_RP.sum(dim=1, keepdim=True) - 1 + _arange(batch.ids_RC)
+        return hidden[rows_R[:, None], places_RC]
 
     def _base(
         self,
@@ -213,8 +211,8 @@ def _check_head(model: PreTrainedModel) -> None:
 
 def can_share_prefix(model: PreTrainedModel) -> bool:
     """Whether the model keeps plain keys and values: full attention in every layer."""
-    kinds = getattr(model.config, "layer_types", None) or ["full_attention"]
-    return set(kinds) == {"full_attention"} and not model.config.is_encoder_decoder
+    layers = DynamicCache(config=model.config).layers
+    return bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
 
 
 def shard(module: LogProbs, device: torch.device, world_size: int) -> None:

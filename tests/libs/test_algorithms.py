@@ -48,12 +48,15 @@ def test_advantages_scale() -> None:
 
 def test_an_unscored_completion_is_not_a_zero() -> None:
     grpo = get_algorithm(section())
-    with_hole = grpo.advantages([1.0, None, 0.0, 1.0])
-    assert with_hole[1] == 0.0
-    assert [with_hole[i] for i in (0, 2, 3)] == pytest.approx(grpo.advantages([1.0, 0.0, 1.0]))
+    for hole in (None, math.nan, math.inf):
+        with_hole = grpo.advantages([1.0, hole, 0.0, 1.0])
+        assert with_hole[1] == 0.0
+        assert [with_hole[i] for i in (0, 2, 3)] == pytest.approx(grpo.advantages([1.0, 0.0, 1.0]))
 
 
-@pytest.mark.parametrize("rewards", [[], [1.0], [None, 0.7], [None, None], [0.3, 0.1 + 0.2]])
+@pytest.mark.parametrize(
+    "rewards", [[], [1.0], [None, 0.7], [None, None], [1.0, math.nan], [0.3, 0.1 + 0.2]]
+)
 def test_nothing_to_compare_is_no_signal(rewards: list[float | None]) -> None:
     grpo = get_algorithm(section())
     assert grpo.advantages(rewards) == [0.0] * len(rewards)

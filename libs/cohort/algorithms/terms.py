@@ -3,9 +3,10 @@
 Shape letters: G completions of a group, R completions (rows) of a batch, C completion tokens.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import torch
 from torch import Tensor
@@ -28,9 +29,14 @@ class Totals:
     """Trained tokens."""
 
 
+def is_scored(reward: float | None) -> TypeGuard[float]:
+    """A number that can be compared: None, nan and inf are not."""
+    return reward is not None and math.isfinite(reward)
+
+
 def spread(rewards: Sequence[float | None]) -> float:
     """Largest minus smallest reward; 0 when it is float noise or fewer than two are scored."""
-    scored = [reward for reward in rewards if reward is not None]
+    scored = [reward for reward in rewards if is_scored(reward)]
     if len(scored) < 2:
         return 0.0
     width = max(scored) - min(scored)
@@ -40,13 +46,13 @@ def spread(rewards: Sequence[float | None]) -> float:
 def group_advantages(rewards: Sequence[float | None], scale: Scale, eps: float) -> list[float]:
     """(r - mean) / (deviation + eps) within a group (GRPO, 2402.03300); float64.
 
-    Unscored completions (None) are outside the statistics and get 0. A group whose rewards do not
-    spread, a single scored completion included, gets exact zeros.
+    Completions without a finite score are outside the statistics and get 0. A group whose rewards
+    do not spread, a single scored completion included, gets exact zeros.
     """
     if not spread(rewards):
         return [0.0] * len(rewards)
-    scored_G = torch.tensor([r is not None for r in rewards])
-    rewards_G = torch.tensor([r if r is not None else 0.0 for r in rewards], dtype=torch.float64)
+    scored_G = torch.tensor([is_scored(r) for r in rewards])
+    rewards_G = torch.tensor([r if is_scored(r) else 0.0 for r in rewards], dtype=torch.float64)
     centred_G = torch.where(scored_G, rewards_G - rewards_G[scored_G].mean(), 0.0)
     if scale != "none":
         correction = 1 if scale == "sample_std" else 0
