@@ -29,7 +29,8 @@ _WORD = re.compile(r"[A-Za-z_0-9\s]*")
 _EXPRESSION = re.compile(r"[A-Za-z0-9+\-*/%^()&|~<>,.\s]*")
 _NUMBER = re.compile(r"\b(0x[0-9A-Fa-f]+|\d+(\.\d+)?[eE][+-]?\d+)\b")
 _NAMES = frozenset({"sin", "cos", "tan", "exp", "log", "ln", "sqrt", "pi", "asin", "acos", "atan"})
-_FREE = frozenset({"C", "E"})
+"""Not sympy's Integral: it would be a right answer to every question for an integral."""
+_FREE = frozenset({"C", "E", "X"})
 _CLOSED = frozenset({"composite"})
 """A data set of data sets: its settings could carry others past the checks below."""
 

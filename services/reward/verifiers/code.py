@@ -49,7 +49,7 @@ class PrintCase(Gold):
     """What the program reads and what it has to print."""
 
     stdin: str = ""
-    expected_stdout: str
+    expected_stdout: str = Field(max_length=2_000_000)
 
 
 class CallCase(Gold):
@@ -141,6 +141,8 @@ class CodeVerifier(Verifier[CodeParams]):
             response = await self.sandbox.run(_request(program, gold, params))
         except ServiceError as error:
             return Outcome.unscored("infra_error", str(error))
+        if response.status == "bad_request":
+            return Outcome.unscored("unscorable", f"sandbox: {response.reason}")
         results = response.cases
         if len(results) != len(gold.cases) or any(r.status == "infra_error" for r in results):
             why = response.reason or "the sandbox did not run every case"
@@ -186,7 +188,21 @@ def _request(program: str, gold: PrintGold | CallGold, params: CodeParams) -> Ru
         mode="cases",
         code=program,
         cases=tuple(RunCase(stdin=text) for text in inputs),
-        limits=RunLimits(cpu_ms=params.cpu_ms, mem_mb=params.mem_mb),
+        limits=_limits(gold, params),
+    )
+
+
+def _limits(gold: PrintGold | CallGold, params: CodeParams) -> RunLimits:
+    """Room for the longest right output, so that it comes back whole."""
+    limits = RunLimits(cpu_ms=params.cpu_ms, mem_mb=params.mem_mb)
+    if isinstance(gold, CallGold):
+        return limits
+    longest = 1_024 + max(len(case.expected_stdout.encode()) for case in gold.cases)
+    return limits.model_copy(
+        update={
+            "keep_bytes": max(limits.keep_bytes, 2 * longest),
+            "kill_bytes": max(limits.kill_bytes, 2 * longest),
+        }
     )
 
 
