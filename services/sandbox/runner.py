@@ -134,9 +134,9 @@ class Sandbox:
 
     def _job(self, request: RunRequest, stdin: str) -> Job:
         return Job(
-            code=request.code.encode(),
+            code=_bytes(request.code),
             language=request.language,
-            stdin=stdin.encode(),
+            stdin=_bytes(stdin),
             files=request.files,
             limits=request.limits,
         )
@@ -236,8 +236,13 @@ def _clip(stream: Stream, keep: int) -> tuple[str, bool]:
 def _passed(case: RunCase, outcome: Outcome) -> bool | None:
     if outcome.status == "infra_error" or case.expected_stdout is None:
         return None
-    wanted, got = case.expected_stdout.encode(), outcome.stdout.data
+    wanted, got = _bytes(case.expected_stdout), outcome.stdout.data
     return outcome.status == "ok" and _normal(got) == _normal(wanted)
+
+
+def _bytes(text: str) -> bytes:
+    """UTF-8; lone surrogates, which JSON can carry, become invalid bytes that the program meets."""
+    return text.encode(errors="surrogatepass")
 
 
 def _normal(text: bytes) -> list[bytes]:
@@ -252,16 +257,16 @@ def _problem(request: RunRequest) -> str | None:
     """Why a request cannot be run, as a sentence."""
     if request.language == "bash" and not Path("/bin/bash").exists():
         return "language bash: this machine has no /bin/bash."
-    size = len(request.code.encode()) + sum(len(data) for data in request.files.values())
+    size = len(_bytes(request.code)) + sum(len(data) for data in request.files.values())
     if size > request.limits.tmp_mb * MIB:
         return f"code and files: {size} bytes do not fit into tmp_mb ({request.limits.tmp_mb} MiB)."
     main = "main.py" if request.language == "python" else "main.sh"
     for name in request.files:
         parts = PurePosixPath(name).parts
         simple = str(PurePosixPath(name)) == name and ".." not in parts and name not in ("", ".")
-        if not simple or name.startswith("/") or "\0" in name:
+        if not simple or name.startswith("/") or not name.isprintable():
             return f"files: {name[:80]!r} is not a plain path below the working directory."
-        if len(name) > 1_000 or any(len(part.encode()) > 255 for part in parts):
+        if len(name) > 1_000 or any(len(_bytes(part)) > 255 for part in parts):
             return f"files: the name {name[:80]!r}... is too long."
         if name == main:
             return f"files: {main} is the name of the program itself: rename the file."

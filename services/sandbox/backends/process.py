@@ -14,12 +14,10 @@ reports; a second later the jail is killed from outside, which takes its namespa
 
 import asyncio
 import contextlib
-import logging
+import functools
 import os
-import signal
 import socket
 import time
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,13 +26,15 @@ from typing import Any
 from cohort.contracts.sandbox import RunStatus
 from services.sandbox.backends import monitor
 from services.sandbox.backends.base import Job, Outcome, Stream
+from services.sandbox.backends.pipes import Child
 from services.sandbox.backends.verdict import Report, conclude
-
-log = logging.getLogger("sandbox")
 
 START_S = 20.0
 """A jail that is not ready by then is an infrastructure failure."""
 GRACE_S = 1.0
+"""Between asking inside.py to stop and killing the jail."""
+END_S = 5.0
+"""After its last word a jail must be gone."""
 SAMPLE_S = 0.02
 MIB = 1 << 20
 INSIDE = Path(__file__).with_name("inside.py").read_text()
@@ -114,71 +114,63 @@ class Run:
         self.ended: RunStatus | None = None
         self.peak = 0
         self.cpu_ms = 0.0
-        self.started = 0.0
-        self.output: list[bytearray] = [bytearray(), bytearray()]
+        self.started: float | None = None
+        self.output = (bytearray(), bytearray())
         self.total = [0, 0]
         self.timers: list[asyncio.TimerHandle] = []
-        self.process: Process
+        self.child: Child
         self.ctl: socket.socket
 
     async def run(self) -> Outcome:
-        """Start, watch, and conclude."""
-        ours, theirs = socket.socketpair()
-        with ours:
-            ours.setblocking(False)
-            self.ctl = ours
+        """Start, watch, and conclude. However it is left, nothing of the run survives it."""
+        self.ctl, theirs = socket.socketpair()
+        with self.ctl:
+            self.ctl.setblocking(False)
             with theirs:
-                self.process = await self._spawn(theirs.fileno())
-            try:
+                self.child = self._spawn(theirs.fileno())
+            with self.child:
                 report = await self._watch_over()
-            finally:
-                await self._bury()
         return conclude(report, self.job.limits, self.launch.out_of_memory())
 
-    async def _spawn(self, ctl: int) -> Process:
+    def _spawn(self, ctl: int) -> Child:
         launch = self.launch
         drop: dict[str, Any] = {}
         if launch.own_uid is not None:
             drop = {"user": launch.own_uid, "group": launch.own_uid, "extra_groups": []}
-        return await asyncio.create_subprocess_exec(
-            *command(self.job, launch, ctl),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
+        return Child(
+            command(self.job, launch, ctl),
             pass_fds=(ctl, *launch.fds),
             env=ENVIRONMENT | {"HOME": launch.home, "TMPDIR": launch.home},
             cwd=launch.cwd or "/",
-            start_new_session=True,
             **drop,
         )
 
     async def _watch_over(self) -> Report:
         """Everything that runs at the same time, until the program and all its pipes are gone."""
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        pipes = [
-            asyncio.create_task(self._drain(0, self.process.stdout)),
-            asyncio.create_task(self._drain(1, self.process.stderr)),
+        helpers = [
+            asyncio.create_task(self.child.drain(1, functools.partial(self._take, 0))),
+            asyncio.create_task(self.child.drain(2, functools.partial(self._take, 1))),
+            asyncio.create_task(self.child.exited()),
         ]
-        helpers: list[asyncio.Task[None]] = []
-        begun, said = time.perf_counter(), []
+        must_end = tuple(helpers)
+        said: list[str] = []
+        wall_ms = 0.0
         try:
             said = await self._talk(helpers)
-            wall_ms = (time.perf_counter() - (self.started or begun)) * 1e3
-            await asyncio.wait_for(asyncio.gather(*pipes, self.process.wait()), 2 * GRACE_S + 1)
+            wall_ms = (time.perf_counter() - (self.started or time.perf_counter())) * 1e3
+            async with asyncio.timeout(END_S):
+                await asyncio.gather(*must_end)
         except TimeoutError:
-            said = said or ["error infra it did not start or did not end in time"]
-            wall_ms = (time.perf_counter() - (self.started or begun)) * 1e3
+            said = ["error infra it did not start or did not end in time"]
         finally:
             for timer in self.timers:
                 timer.cancel()
-            for task in (*pipes, *helpers):
+            for task in helpers:
                 task.cancel()
-            await asyncio.gather(*pipes, *helpers, return_exceptions=True)
+            await asyncio.gather(*helpers, return_exceptions=True)
         out, err = (Stream(bytes(b), n) for b, n in zip(self.output, self.total, strict=True))
-        return Report(
-            said, self.ended, self.cpu_ms, wall_ms, self.peak, out, err, self.process.returncode
-        )
+        returncode = self.child.process.poll()
+        return Report(said, self.ended, self.cpu_ms, wall_ms, self.peak, out, err, returncode)
 
     async def _talk(self, helpers: list[asyncio.Task[None]]) -> list[str]:
         """Ready, files, done: the lines that inside.py said."""
@@ -194,7 +186,10 @@ class Run:
         self.started = time.perf_counter()
         wall_s = self.job.limits.wall_stop_ms / 1e3
         self.timers.append(loop.call_later(wall_s, self.stop, "wall_timeout"))
-        helpers += [asyncio.create_task(self._feed()), asyncio.create_task(self._watch(inside))]
+        helpers += [
+            asyncio.create_task(self.child.feed(self.job.stdin)),
+            asyncio.create_task(self._watch(inside)),
+        ]
         return lines + await self._listen(until=None)
 
     async def _listen(self, until: bytes | None) -> list[str]:
@@ -210,23 +205,12 @@ class Run:
             data = (data + part)[:4_096]
         return data.decode(errors="replace").splitlines()
 
-    async def _feed(self) -> None:
-        pipe = self.process.stdin
-        assert pipe is not None
-        with contextlib.suppress(OSError):  # the program may end without reading
-            pipe.write(self.job.stdin)
-            await pipe.drain()
-            pipe.close()
-            await pipe.wait_closed()
-
-    async def _drain(self, which: int, pipe: asyncio.StreamReader) -> None:
-        cap = self.job.limits.kill_bytes
-        kept = self.output[which]
-        while part := await pipe.read(65_536):
-            self.total[which] += len(part)
-            kept += part[: max(0, cap - len(kept))]
-            if self.total[which] > cap:
-                self.stop("output")
+    def _take(self, which: int, data: bytes) -> None:
+        cap, kept = self.job.limits.kill_bytes, self.output[which]
+        self.total[which] += len(data)
+        kept += data[: max(0, cap - len(kept))]
+        if self.total[which] > cap:
+            self.stop("output")
 
     async def _watch(self, inside: int) -> None:
         """Sample the tree; the program is everything below inside.py."""
@@ -244,7 +228,7 @@ class Run:
                 self.stop("procs")
 
     def _inside_pid(self) -> int:
-        pid = self.process.pid
+        pid = self.child.pid
         for _ in range(self.launch.depth):
             below = monitor.children(pid)
             pid = below[0] if below else pid
@@ -258,18 +242,4 @@ class Run:
         with contextlib.suppress(OSError):
             self.ctl.shutdown(socket.SHUT_WR)
         loop = asyncio.get_running_loop()
-        self.timers.append(loop.call_later(GRACE_S, self._kill))
-
-    def _kill(self) -> None:
-        if self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-
-    async def _bury(self) -> None:
-        """Nothing of the run survives this, however it was left."""
-        if self.process.returncode is None:
-            self._kill()
-            try:
-                await asyncio.wait_for(self.process.wait(), 5.0)
-            except TimeoutError:
-                log.error("a run's process %d survived SIGKILL", self.process.pid)
+        self.timers.append(loop.call_later(GRACE_S, self.child.kill))
