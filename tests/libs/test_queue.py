@@ -94,6 +94,19 @@ def test_a_group_makes_the_round(queue: RolloutQueue) -> None:
     assert queue.dispatch(make_prompt(purpose="eval"), 1) == "ok", "eval knows no committed step"
 
 
+def test_what_is_committed_is_not_admitted(queue: RolloutQueue) -> None:
+    for prompt in (make_prompt("g1"), make_prompt("g2"), make_prompt("e1", purpose="eval")):
+        queue.dispatch(prompt, 1)
+    g1, g2, e1 = queue.lease_prompts(RUN, "w", 5, 0.0)
+    assert queue.push_group("w", g1.entry_id, make_group(g2.message)) == "dup", "not its prompt"
+    assert queue.push_group("w", g1.entry_id, make_group(g1.message)) == "ok"
+    queue.acknowledge(RUN, [], 1, committed_step=1)
+    assert queue.push_group("w", g2.entry_id, make_group(g2.message)) == "dup", "too late"
+    assert queue.push_group("w", e1.entry_id, make_group(e1.message)) == "ok"
+    assert [i.message.group_id for i in queue.read_groups(RUN, 9, 0.0)] == ["g1", "e1"]
+    assert queue.redis.xlen(f"prompts:{RUN}") == 0
+
+
 def test_only_undelivered_groups_fill_the_queue(queue: RolloutQueue) -> None:
     prompts = [make_prompt(f"g{i}") for i in range(3)]
     assert pass_through(queue, *prompts) == ["ok", "ok", "full"]
