@@ -1,10 +1,86 @@
+// The only file that knows Python. Docs of what it exports: libs/cohort/grading/_native.pyi.
+//
+// Text is passed as views into the UTF-8 that CPython keeps with each str: nothing is copied. Text that
+// has no UTF-8 (a lone surrogate) raises UnicodeEncodeError, a ValueError.
 #include <pybind11/pybind11.h>
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-namespace cohort {
-std::string normalize_answer(std::string_view answer);
+#include "cohort/extract.h"
+#include "cohort/grade.h"
+#include "cohort/normal_form.h"
+
+namespace py = pybind11;
+
+namespace {
+
+std::string_view view(py::handle text) {
+    if (!PyUnicode_Check(text.ptr())) {
+        throw py::type_error(std::string("expected str, got ") + Py_TYPE(text.ptr())->tp_name);
+    }
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (data == nullptr) throw py::error_already_set();
+    return {data, static_cast<std::size_t>(size)};
 }
 
-PYBIND11_MODULE(_native, module) { module.def("normalize_answer", &cohort::normalize_answer); }
+py::str to_str(std::string_view text) { return {text.data(), text.size()}; }
+
+py::object extract_answer(const py::str& text) {
+    const std::string_view bytes = view(text);
+    const auto found = cohort::extract_answer(bytes);
+    if (!found) return py::none();
+    const std::string_view answer = found->span.of(bytes);
+    const std::size_t start = cohort::count_chars(bytes.substr(0, found->span.start));
+    const std::size_t end = start + cohort::count_chars(answer);
+    return py::make_tuple(to_str(answer), to_str(cohort::name(found->rule)), start, end);
+}
+
+py::str normalize_answer(const py::str& answer) {
+    return to_str(cohort::to_string(cohort::normal_form(view(answer))));
+}
+
+bool answers_equal(const py::str& answer, const py::str& truth) {
+    return cohort::same(cohort::normal_form(view(answer)), cohort::normal_form(view(truth)));
+}
+
+py::str grade_math(const py::str& completion, const py::str& ground_truth) {
+    return to_str(cohort::name(cohort::grade_math(view(completion), view(ground_truth))));
+}
+
+py::list grade_math_batch(const py::sequence& completions, const py::sequence& ground_truths) {
+    // Tuples of their own, so that no other thread can free a text while the GIL is released.
+    const py::tuple texts(completions);
+    const py::tuple truths(ground_truths);
+    if (texts.size() != truths.size()) {
+        throw py::value_error("grade_math_batch needs one ground truth for each completion, but got " +
+                              std::to_string(texts.size()) + " completions and " +
+                              std::to_string(truths.size()) + " truths");
+    }
+    std::vector<cohort::Pair> pairs;
+    pairs.reserve(texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        pairs.push_back({view(py::object(texts[i])), view(py::object(truths[i]))});
+    }
+    std::vector<cohort::Verdict> verdicts(pairs.size());
+    {
+        const py::gil_scoped_release released;
+        cohort::grade_batch(pairs, verdicts);
+    }
+    py::list words;
+    for (const cohort::Verdict verdict : verdicts) words.append(to_str(cohort::name(verdict)));
+    return words;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_native, module) {
+    module.def("extract_answer", &extract_answer, py::arg("text"));
+    module.def("normalize_answer", &normalize_answer, py::arg("answer"));
+    module.def("answers_equal", &answers_equal, py::arg("answer"), py::arg("truth"));
+    module.def("grade_math", &grade_math, py::arg("completion"), py::arg("ground_truth"));
+    module.def("grade_math_batch", &grade_math_batch, py::arg("completions"),
+               py::arg("ground_truths"));
+}

@@ -1,0 +1,48 @@
+#include "cohort/normal_form.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cohort/ascii.h"
+#include "cohort/exact.h"
+#include "cohort/number.h"
+#include "cohort/spelling.h"
+
+namespace cohort {
+
+std::size_t count_chars(std::string_view text) {
+    const auto begins = [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0U) != 0x80U; };
+    return static_cast<std::size_t>(std::ranges::count_if(text, begins));
+}
+
+NormalForm normal_form(std::string_view answer) {
+    if (answer.size() > kMaxChars && count_chars(answer) > kMaxChars) {
+        return {false, std::string(strip(answer, kSpace)), ""};
+    }
+    const std::string folded = fold(answer);
+    const std::string_view text = peel(folded);
+    if (auto number = read_number(text)) {
+        return {true, std::move(number->value), std::move(number->unit)};
+    }
+    return {false, text_form(text), ""};
+}
+
+std::string to_string(const NormalForm& form) {
+    const bool apart = !form.unit.empty() && form.unit != "%";
+    return form.value + (apart ? " " : "") + form.unit;
+}
+
+bool same(const NormalForm& answer, const NormalForm& truth) {
+    if (answer.is_number != truth.is_number) return false;
+    if (!answer.unit.empty() && !truth.unit.empty() && answer.unit != truth.unit) return false;
+    const bool in_percent = answer.unit == "%";
+    if (in_percent == (truth.unit == "%")) return answer.value == truth.value;
+    const std::string_view size = std::string_view(truth.value).substr(
+        truth.value.starts_with('-') ? 1 : 0);
+    const bool is_share = in_percent && (size.starts_with("0.") || size.find('/') != npos);
+    if (answer.value == truth.value && !is_share) return true;
+    const std::string& percent = in_percent ? answer.value : truth.value;
+    return shift(percent, "-2") == (in_percent ? truth.value : answer.value);
+}
+
+}  // namespace cohort

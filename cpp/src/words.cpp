@@ -1,0 +1,125 @@
+// The words that grading knows. The same tables stand in cohort/grading/reference/words.py.
+#include "cohort/words.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cohort {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+struct Entry {
+    std::string_view form, name;
+};
+
+// Sorted by form, because they are searched by halves.
+constexpr std::array kLooseCommands{
+    Entry{" ", " "}, Entry{"!", ""}, Entry{"$", "$"}, Entry{"%", "%"}, Entry{"(", "$"},
+    Entry{")", "$"}, Entry{",", " "}, Entry{":", " "}, Entry{";", " "}, Entry{"[", "$"},
+    Entry{"]", "$"}, Entry{"cfrac", "\\frac"}, Entry{"degree", "^\\circ "},
+    Entry{"dfrac", "\\frac"}, Entry{"displaystyle", ""}, Entry{"div", "/"},
+    Entry{"ldots", "\\dots"}, Entry{"left", ""}, Entry{"qquad", " "}, Entry{"quad", " "},
+    Entry{"right", ""}, Entry{"tfrac", "\\frac"},
+};
+
+constexpr std::array kWrappers{
+    "bf"sv, "boxed"sv, "emph"sv, "fbox"sv, "mathbf"sv, "mathit"sv, "mathrm"sv, "mathsf"sv,
+    "mbox"sv, "operatorname"sv, "rm"sv, "text"sv, "textbf"sv, "textit"sv, "textrm"sv,
+    "underline"sv,
+};
+
+constexpr std::array kUnits{
+    Entry{"L", "l"}, Entry{"cent", "cent"}, Entry{"centimeter", "cm"}, Entry{"centimeters", "cm"},
+    Entry{"centimetre", "cm"}, Entry{"centimetres", "cm"}, Entry{"cents", "cent"},
+    Entry{"cm", "cm"}, Entry{"day", "day"}, Entry{"days", "day"}, Entry{"degree", "degree"},
+    Entry{"degrees", "degree"}, Entry{"feet", "foot"}, Entry{"foot", "foot"}, Entry{"ft", "foot"},
+    Entry{"g", "g"}, Entry{"gal", "gallon"}, Entry{"gallon", "gallon"}, Entry{"gallons", "gallon"},
+    Entry{"gram", "g"}, Entry{"grams", "g"}, Entry{"h", "hour"}, Entry{"hour", "hour"},
+    Entry{"hours", "hour"}, Entry{"hr", "hour"}, Entry{"hrs", "hour"}, Entry{"in", "inch"},
+    Entry{"inch", "inch"}, Entry{"inches", "inch"}, Entry{"kg", "kg"}, Entry{"kilogram", "kg"},
+    Entry{"kilograms", "kg"}, Entry{"kilometer", "km"}, Entry{"kilometers", "km"},
+    Entry{"kilometre", "km"}, Entry{"kilometres", "km"}, Entry{"km", "km"},
+    Entry{"kph", "km/hour"}, Entry{"l", "l"}, Entry{"lb", "pound"}, Entry{"lbs", "pound"},
+    Entry{"liter", "l"}, Entry{"liters", "l"}, Entry{"litre", "l"}, Entry{"litres", "l"},
+    Entry{"m", "m"}, Entry{"meter", "m"}, Entry{"meters", "m"}, Entry{"metre", "m"},
+    Entry{"metres", "m"}, Entry{"mg", "mg"}, Entry{"mi", "mile"}, Entry{"mile", "mile"},
+    Entry{"miles", "mile"}, Entry{"milligram", "mg"}, Entry{"milligrams", "mg"},
+    Entry{"milliliter", "ml"}, Entry{"milliliters", "ml"}, Entry{"millilitre", "ml"},
+    Entry{"millilitres", "ml"}, Entry{"millimeter", "mm"}, Entry{"millimeters", "mm"},
+    Entry{"millimetre", "mm"}, Entry{"millimetres", "mm"}, Entry{"min", "minute"},
+    Entry{"mins", "minute"}, Entry{"minute", "minute"}, Entry{"minutes", "minute"},
+    Entry{"ml", "ml"}, Entry{"mm", "mm"}, Entry{"month", "month"}, Entry{"months", "month"},
+    Entry{"mph", "mile/hour"}, Entry{"ounce", "ounce"}, Entry{"ounces", "ounce"},
+    Entry{"oz", "ounce"}, Entry{"pound", "pound"}, Entry{"pounds", "pound"}, Entry{"s", "second"},
+    Entry{"sec", "second"}, Entry{"second", "second"}, Entry{"seconds", "second"},
+    Entry{"secs", "second"}, Entry{"week", "week"}, Entry{"weeks", "week"}, Entry{"yard", "yard"},
+    Entry{"yards", "yard"}, Entry{"yd", "yard"}, Entry{"year", "year"}, Entry{"years", "year"},
+    Entry{"yr", "year"}, Entry{"yrs", "year"},
+};
+
+constexpr std::array kLoneUnits{
+    "L"sv, "g"sv, "h"sv, "in"sv, "l"sv, "m"sv, "s"sv,
+};
+
+struct Scale {
+    std::string_view word;
+    int exponent;
+};
+constexpr std::array kScales{
+    Scale{"billion", 9}, Scale{"hundred", 2}, Scale{"million", 6}, Scale{"thousand", 3},
+    Scale{"trillion", 12},
+};
+
+constexpr std::array kMathWords{
+    "and"sv, "between"sv, "billion"sv, "choose"sv, "cos"sv, "cot"sv, "csc"sv, "cubed"sv, "dozen"sv,
+    "except"sv, "exp"sv, "factorial"sv, "half"sv, "hundred"sv, "if"sv, "incorrect"sv, "infinity"sv,
+    "infty"sv, "less"sv, "ln"sv, "log"sv, "maybe"sv, "million"sv, "minus"sv, "mod"sv, "modulo"sv,
+    "more"sv, "not"sv, "or"sv, "otherwise"sv, "over"sv, "perhaps"sv, "pi"sv, "plus"sv,
+    "possibly"sv, "quarter"sv, "root"sv, "sec"sv, "sin"sv, "sqrt"sv, "squared"sv, "tan"sv,
+    "than"sv, "third"sv, "thousand"sv, "times"sv, "to"sv, "trillion"sv, "unless"sv, "when"sv,
+    "wrong"sv,
+};
+
+constexpr std::array kShortWords{
+    "an"sv, "as"sv, "at"sv, "by"sv, "he"sv, "in"sv, "is"sv, "it"sv, "of"sv, "on"sv, "so"sv, "we"sv,
+};
+
+static_assert(std::ranges::is_sorted(kLooseCommands, {}, &Entry::form));
+static_assert(std::ranges::is_sorted(kWrappers));
+static_assert(std::ranges::is_sorted(kUnits, {}, &Entry::form));
+static_assert(std::ranges::is_sorted(kLoneUnits));
+static_assert(std::ranges::is_sorted(kMathWords));
+static_assert(std::ranges::is_sorted(kShortWords));
+
+template <typename Table>
+std::optional<std::string_view> find(const Table& table, std::string_view form) {
+    const auto entry = std::ranges::lower_bound(table, form, {}, &Entry::form);
+    if (entry == table.end() || entry->form != form) return std::nullopt;
+    return entry->name;
+}
+
+}  // namespace
+
+std::optional<std::string_view> loose_command(std::string_view name) {
+    return find(kLooseCommands, name);
+}
+
+bool is_wrapper(std::string_view name) { return std::ranges::binary_search(kWrappers, name); }
+
+std::optional<std::string_view> unit_form(std::string_view form) { return find(kUnits, form); }
+
+bool is_lone_unit(std::string_view form) { return std::ranges::binary_search(kLoneUnits, form); }
+
+std::optional<int> scale_exponent(std::string_view word) {
+    for (const Scale& scale : kScales) {
+        if (scale.word == word) return scale.exponent;
+    }
+    return std::nullopt;
+}
+
+bool is_math_word(std::string_view word) { return std::ranges::binary_search(kMathWords, word); }
+
+bool is_short_word(std::string_view word) { return std::ranges::binary_search(kShortWords, word); }
+
+}  // namespace cohort

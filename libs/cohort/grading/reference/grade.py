@@ -1,0 +1,36 @@
+"""The verdict on a completion: the twin of `cpp/src/grade.cpp`."""
+
+from typing import Literal
+
+from cohort.grading.reference.extraction import extract_answer
+from cohort.grading.reference.normal_form import MAX_CHARS, NormalForm, normal_form, same
+from cohort.grading.reference.spelling import SPACE
+
+Verdict = Literal["correct", "wrong", "no_answer", "unparsable_gold"]
+
+
+def grade_math(completion: str, ground_truth: str) -> Verdict:
+    """Whether the answer that `completion` gives is the one that `ground_truth` states."""
+    truth = read_truth(ground_truth)
+    if truth is None:
+        return "unparsable_gold"
+    found = extract_answer(completion)
+    answer = normal_form(found.answer) if found else None
+    if answer is None or not answer.value:
+        return "no_answer"
+    return "correct" if same(answer, truth) else "wrong"
+
+
+def read_truth(text: str) -> NormalForm | None:
+    """The normal form of a stated answer; a text without a mark is the answer itself.
+
+    None when it is empty, too long, or several lines of prose: such a truth would make every
+    completion wrong.
+    """
+    found = extract_answer(text)
+    if found and found.rule != "last_number":
+        text = found.answer
+    elif len(text) > MAX_CHARS or ("\n" in text.strip(SPACE) and "\\" not in text):
+        return None
+    truth = normal_form(text)
+    return truth if truth.value else None

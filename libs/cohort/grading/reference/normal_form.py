@@ -1,0 +1,53 @@
+"""From an answer to its normal form, in which equal answers are spelled alike: the twin of
+`cpp/src/normal_form.cpp`. A number has an exact value; everything else stays text."""
+
+from typing import NamedTuple
+
+from cohort.grading.reference.exact import shift
+from cohort.grading.reference.number import read_number
+from cohort.grading.reference.spelling import SPACE, fold, peel, text_form
+
+MAX_CHARS = 4096
+"""Longer answers are compared as they are."""
+
+
+class NormalForm(NamedTuple):
+    """An answer in its one spelling."""
+
+    is_number: bool
+    value: str
+    """A decimal, a fraction in lowest terms that no decimal equals, or text."""
+    unit: str = ""
+    """`%`, a name such as `cm^2`, or nothing."""
+
+    def __str__(self) -> str:
+        return f"{self.value}{'' if self.unit in ('', '%') else ' '}{self.unit}"
+
+
+def normal_form(answer: str) -> NormalForm:
+    """The normal form of `answer`; its value is empty when nothing is left of the answer."""
+    if len(answer) > MAX_CHARS:
+        return NormalForm(False, answer.strip(SPACE))
+    text = peel(fold(answer))
+    number = read_number(text)
+    return NormalForm(True, *number) if number else NormalForm(False, text_form(text))
+
+
+def same(answer: NormalForm, truth: NormalForm) -> bool:
+    """Whether two normal forms are the same answer, the second one being right.
+
+    A missing unit is fine, another unit is wrong. A percentage is its number or its hundredth;
+    a truth below 1 without a percent sign is read as a share, so 0.25 % is not 0.25.
+    """
+    if answer.is_number != truth.is_number:
+        return False
+    if answer.unit and truth.unit and answer.unit != truth.unit:
+        return False
+    if (answer.unit == "%") != (truth.unit == "%"):
+        percent, plain = (answer, truth) if answer.unit == "%" else (truth, answer)
+        below_one = truth.value.lstrip("-").startswith("0.") or "/" in truth.value
+        is_share = answer.unit == "%" and below_one
+        return (percent.value == plain.value and not is_share) or (
+            shift(percent.value, "-2") == plain.value
+        )
+    return answer.value == truth.value
