@@ -12,6 +12,7 @@ import json
 import logging
 import math
 import time
+from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,7 @@ from cohort.contracts.reward import (
     ScoreResult,
     VerifierInfo,
 )
-from services.reward.verifiers.base import Answer, Outcome, Params, Verifier
+from services.reward.verifiers.base import Answer, Outcome, Params, Verifier, well_encoded
 
 log = logging.getLogger("cohort.reward")
 MAX_WEIGHT = 1e6
@@ -123,10 +124,9 @@ class Grader:
             self.pending_items -= size
         pairs = zip(request.items, plan, strict=True)
         results = tuple(_result(item, components) for item, components in pairs)
-        for components in plan:
-            for component in components:
-                status = component.outcome.status
-                self._judged.labels(component.spec.verifier, status).inc()
+        judged = Tally((c.spec.verifier, c.outcome.status) for parts in plan for c in parts)
+        for (verifier, status), count in judged.items():
+            self._judged.labels(verifier, status).inc(count)
         return results
 
     def describe(self) -> tuple[VerifierInfo, ...]:
@@ -246,7 +246,7 @@ def _result(item: ScoreItem, components: Sequence[Component]) -> ScoreResult:
     else:
         score = math.fsum(weights[name] * (o.value or 0.0) for name, o in outcomes.items())
     return ScoreResult(
-        id=item.id,
+        id=well_encoded(item.id),
         score=score,
         status=status,
         verdict=next(iter(outcomes.values())).verdict,

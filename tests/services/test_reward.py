@@ -307,6 +307,18 @@ def test_the_client_and_the_list_of_verifiers():
     assert missing == []
 
 
+def test_half_a_surrogate_pair_spoils_neither_its_item_nor_the_others():
+    items = [
+        {"id": "a\ud800", "completion": "\ud800 #### 18", "ground_truth": "18"},
+        {"completion": "#### 18", "ground_truth": "\udfff"},
+        {"completion": "#### 1", "ground_truth": "1"},
+    ]
+    body = {"items": items, "rewards": [{"verifier": "math"}]}
+    results = post(body, judge=Grader(real_verifiers())).json()["results"]
+    assert [r["verdict"] for r in results] == ["correct", "unparsable_gold", "correct"]
+    assert results[0]["id"] == "a?"
+
+
 def test_operation_routes():
     assert get("/health", api_key="k").json() == {"status": "ok", "service": "reward"}
     assert get("/ready").json()["status"] == "ready"

@@ -25,7 +25,9 @@ class Answer:
     @classmethod
     def of(cls, item: ScoreItem) -> Answer:
         """The part of an item that may be judged."""
-        return cls(item.completion, item.ground_truth, item.num_tokens, item.finish_reason)
+        truth = item.ground_truth
+        truth = well_encoded(truth) if isinstance(truth, str) else truth
+        return cls(well_encoded(item.completion), truth, item.num_tokens, item.finish_reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,11 @@ class Verifier(ABC, Generic[P]):
 
     async def aclose(self) -> None:
         """Give up connections and processes."""
+
+
+def well_encoded(text: str) -> str:
+    """Text that UTF-8 can carry: JSON lets half of a surrogate pair through, which becomes `?`."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def final_part(completion: str) -> str | None:
