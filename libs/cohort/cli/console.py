@@ -149,7 +149,8 @@ def _deaf() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    # Not SIG_IGN: a process that starts at this moment would inherit it, and never end by SIGTERM.
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     try:
         yield
     finally:
