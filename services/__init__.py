@@ -1,1 +1,1 @@
-"""What runs: generator, rollout, reward, sandbox, trainer. One process each, joined by HTTP and Redis."""
+"""What runs: generator, rollout, reward, sandbox, trainer; joined by HTTP and Redis."""

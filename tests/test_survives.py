@@ -1,7 +1,7 @@
 """Nothing is lost when anything dies: a real stack, a real Valkey, kill -9 of each process in turn.
 
-The model is tiny and random, so the run learns nothing; what counts is the ledger. Every slot of
-every step must have been trained on exactly once, whoever was killed in the middle.
+The model is tiny and random, and now and then right by chance; what counts is the ledger. Every
+slot of every step must have been trained on exactly once, whoever was killed in the middle.
 """
 
 import os
@@ -16,7 +16,7 @@ import yaml
 
 from cohort.clients import ServiceError, TrainerClient
 from cohort.contracts.trainer import ENDED, RunView
-from cohort.launcher import Stack, StackPlan
+from cohort.launcher import Stack, StackPlan, running_stack
 from cohort.run_folder import RunFolder, read_rows
 
 STEPS, PROMPTS = 16, 4
@@ -25,13 +25,13 @@ CONFIG = {
     "model": {"path": "bundled:tiny-random"},
     "task": {
         "name": "arithmetic",
-        "args": {"operation": "add", "low": 1, "high": 40, "num_eval": 16},
+        "args": {"operation": "add", "low": 0, "high": 6, "num_eval": 8},
     },
-    "algorithm": {"name": "grpo", "group_size": 4, "kl": {"beta": 0.0}},
+    "algorithm": {"name": "grpo", "group_size": 16, "kl": {"beta": 0.0}},
     "rewards": [{"verifier": "math"}],
-    "rollout": {"prompts_per_step": PROMPTS, "max_new_tokens": 6},
+    "rollout": {"prompts_per_step": PROMPTS, "max_new_tokens": 8},
     "learner": {"compute_dtype": "float32"},
-    "optimizer": {"lr": 1.0e-4},
+    "optimizer": {"lr": 1.0e-3},
     "steps": STEPS,
     "eval": {"every": 4, "size": 4, "final_size": 8},
     "checkpoint": {"every": 2, "keep": 2},
@@ -85,7 +85,9 @@ class Killer:
                 for process in psutil.Process(os.getpid()).children(recursive=True)
                 if "services.trainer.learner" in process.cmdline()
             ]
-        return [self.stack.pids()[who]]
+        view = running_stack(self.stack.folder)
+        assert view is not None
+        return [view.pids[who]]
 
 
 def check_ledger(folder: RunFolder) -> None:
@@ -110,8 +112,10 @@ def test_killing_any_process_loses_no_group_and_trains_on_none_twice(tmp_path: P
         workers=2,
         env={"COHORT_LEASE_S": "3", "OMP_NUM_THREADS": "1", "COHORT_COMPUTE_DTYPE": "float32"},
     )
-    with Stack(plan, say=lambda _: None) as stack:
-        client = TrainerClient(stack.urls["trainer"], retry_for_s=0.0)
+    with (
+        Stack(plan, say=lambda _: None) as stack,
+        TrainerClient(stack.urls["trainer"], retry_for_s=0.0) as client,
+    ):
         run_id = client.start(yaml.safe_dump(CONFIG)).run_id
         run = Killer(stack, client, run_id)
         for step, who in enumerate(

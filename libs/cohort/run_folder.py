@@ -5,7 +5,6 @@ runs/<id>/
   run.json            the registry's record          completions.jsonl  samples, training and eval
   outcome.json        how the learner ended          ledger.jsonl       every group's fate, once
   summary.json        the result, for people         events.jsonl       what happened, for live views
-  manifests/<step>.json   which groups, in which order, a step trains on
   checkpoints/step-<n>/   commits    weights/<version>/   published policies    model/   the result
 
 JSON files are written aside, synced and renamed: a reader never sees half of one. Rows are appended
@@ -36,14 +35,13 @@ class RunFolder:
         self.completions = self.root / "completions.jsonl"
         self.ledger = self.root / "ledger.jsonl"
         self.events = self.root / "events.jsonl"
-        self.manifests = self.root / "manifests"
         self.checkpoints = self.root / "checkpoints"
         self.weights = self.root / "weights"
         self.model = self.root / "model"
 
     def create(self) -> None:
         """Make the folder and its rooms."""
-        for folder in (self.root, self.manifests, self.checkpoints, self.weights):
+        for folder in (self.root, self.checkpoints, self.weights):
             folder.mkdir(parents=True, exist_ok=True)
 
     def event(self, kind: str, **data: Any) -> None:

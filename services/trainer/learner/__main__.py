@@ -26,10 +26,10 @@ from services.trainer.learner.inbox import Inbox
 from services.trainer.learner.link import Link, RunFailed, Stopped
 from services.trainer.learner.loop import Loop
 from services.trainer.learner.plan import Plan
-from services.trainer.learner.policy import Policy, TrainingDiverged
 from services.trainer.learner.publisher import Publisher
 from services.trainer.learner.team import Team, join
 from services.trainer.learner.waves import Waves
+from services.trainer.policy import Policy, TrainingDiverged
 
 log = logging.getLogger("cohort.learner")
 
@@ -157,9 +157,7 @@ def finish(loop: Loop) -> None:
             "evals": state.evals,
             "steps": state.step,
             "seconds": round(seconds, 1),
-            "completions_per_s": round(
-                state.num_completions / max(state.rollout_and_train_s, 1e-9), 2
-            ),
+            "completions_per_s": round(state.num_completions / max(state.step_s, 1e-9), 2),
             "model": str(folder.model),
         },
     )

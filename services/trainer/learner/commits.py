@@ -30,8 +30,8 @@ class State:
     fingerprints: dict[str, str] = field(default_factory=dict)
     """Of the published versions that samples may still carry, by version."""
     num_completions: int = 0
-    rollout_and_train_s: float = 0.0
-    """Time of the steps alone, without evaluations."""
+    step_s: float = 0.0
+    """Time of the steps alone: waiting, training, committing, publishing; not evaluating."""
 
 
 class Commits:

@@ -42,7 +42,8 @@ class Link:
     ) -> None:
         self.queue, self.run_id, self.limit_s = queue, run_id, limit_s
         self.fence = -1
-        self._waiting, self._waiting_for = waiting, None
+        self._waiting = waiting
+        self._waiting_for: str | None = None
         self._no_worker_since: float | None = None
         self._next_look = 0.0
 

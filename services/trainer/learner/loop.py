@@ -1,14 +1,14 @@
 """The training loop of one run, on rank 0.
 
-     publish v ----policy record----> generators
-        |                                 |
-     dispatch steps .. v+1+max_lag --prompts--> workers --groups--> inbox
-        ^                                                             |
-        |        (evaluate v)        wait for step v+1, in waves  <---+
-        |                                 |
-     commit (every k steps) <-- rows <-- update
-        |
-        +--> acknowledge: only now may the queue forget
+  publish v ----policy record----> generators
+     |
+  evaluate v (every so often)
+     |
+  dispatch steps .. v+1+max_lag ---prompts---> workers ---groups---> inbox
+     |                                                                 |
+  fill step v+1, in waves and in prompt order  <-----------------------+
+     |
+  update -> rows -> commit (every k steps) -> acknowledge: only now may the queue forget
 
 A slot opens only when the version that may fill it is out, so with `max_lag: 0` every sample is
 on-policy by construction. Killed anywhere, the next learner starts at the last commit and finds
@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cohort.config import RunConfig
+from cohort.contracts.queue import GroupMessage
 from cohort.run_folder import RunFolder, append_rows
 from services.trainer.learner import report
 from services.trainer.learner.commits import Commits, State
@@ -62,13 +63,12 @@ class Loop:
         """All remaining steps, then the last evaluation."""
         self._publish()
         while self.state.step < self.config.steps:
-            asked = self._ask_evaluation()
+            self._evaluate()
             self._dispatch_ahead()
-            self._collect_evaluation(asked)
             self._step(self.state.step + 1)
             self._commit()
             self._publish()
-        self._collect_evaluation(self._ask_evaluation())
+        self._evaluate()
 
     def _step(self, step: int) -> None:
         with self._clock("step"):
@@ -83,9 +83,7 @@ class Loop:
     def _record(self, step: int, filled: Filled, update: dict[str, float]) -> None:
         row = report.step_row(filled, update, self.seconds, step) | {"time": time.time()}
         self.state.num_completions += row["num_completions"]
-        self.state.rollout_and_train_s += sum(
-            self.seconds.get(part, 0.0) for part in ("step", "commit", "publish")
-        )
+        self.state.step_s += report.whole_step_s(self.seconds)
         self.seconds = {}
         judged = [e for e in filled.entries if e.fate in ("trained", "no_signal")]
         rows = [self.plan.row(entry.slot) for entry in judged]
@@ -136,20 +134,19 @@ class Loop:
         for step in range(version + 1, newest + 1):
             self.waves.first_wave(step)
 
-    def _ask_evaluation(self) -> Asked | None:
+    def _evaluate(self) -> None:
         evaluation, version = self.config.eval, self.state.step
         at_the_ends = version in (0, self.config.steps)
         due = at_the_ends or (evaluation.every and version % evaluation.every == 0)
         size = evaluation.final_size if at_the_ends else evaluation.size
         if not due or not size or str(version) in self.state.evals:
-            return None
-        return self.evaluation.ask(version, size)
-
-    def _collect_evaluation(self, asked: Asked | None) -> None:
-        if asked is None:
             return
         with self._clock("eval"):
+            asked = self.evaluation.ask(version, size)
             groups = self.evaluation.collect(asked)
+        self._record_evaluation(asked, groups)
+
+    def _record_evaluation(self, asked: Asked, groups: list[GroupMessage]) -> None:
         answers = report.answers(groups)
         result: dict[str, Any] = {
             "version": asked.version,

@@ -48,7 +48,7 @@ def step_row(filled: Filled, update: dict[str, float], seconds: dict[str, float]
     judged = [entry.group for entry in filled.entries if entry.fate in ("trained", "no_signal")]
     row = answers(judged)
     lags = [step - 1 - group.policy_version for group in judged]
-    total_s = max(seconds["step"], 1e-9)
+    total_s = max(whole_step_s(seconds), 1e-9)
     return {
         "step": step,
         "policy_version": step,
@@ -64,6 +64,11 @@ def step_row(filled: Filled, update: dict[str, float], seconds: dict[str, float]
         **update,
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
     }
+
+
+def whole_step_s(seconds: dict[str, float]) -> float:
+    """A step with the commit and the publishing that came before it, without evaluations."""
+    return sum(seconds.get(part, 0.0) for part in ("step", "commit", "publish"))
 
 
 def ledger_rows(filled: Filled, fence: int) -> list[Row]:

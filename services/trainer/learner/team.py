@@ -16,7 +16,7 @@ from torch import Tensor, distributed
 
 from cohort.contracts.queue import GroupMessage
 from cohort.rollouts.wire import decode, encode
-from services.trainer.learner.policy import Policy, TrainingDiverged
+from services.trainer.policy import Policy, TrainingDiverged
 
 _PATIENCE = timedelta(days=7)  # followers wait through rollouts; the launcher kills orphans
 
