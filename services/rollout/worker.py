@@ -31,10 +31,10 @@ from services.rollout.patience import Backoff, Failure, Waiting
 log = logging.getLogger("cohort.rollout")
 R = TypeVar("R")
 
-HEARTBEAT_S = 2.0
+HEARTBEAT_S = 1.0
 HEARTBEAT_TTL_S = 10.0
 _LOOK_S = 1.0
-_BLOCK_S = 1.0
+_BLOCK_S = 0.25
 
 
 @dataclass
@@ -43,6 +43,7 @@ class Held:
 
     item: Delivered[PromptMessage]
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    begun: bool = False
     pushing: bool = False
     """While a push is under way, "not held any more" may just mean that it succeeded."""
 
@@ -87,7 +88,7 @@ class Worker:
                     nursery.start_soon(loop)
                 await self._lease(nursery)
                 with trio.move_on_after(self.settings.grace_s):
-                    while self._held:
+                    while any(held.begun for held in self._held.values()):
                         await self._changed.wait()
                 nursery.cancel_scope.cancel()
         finally:
@@ -107,8 +108,11 @@ class Worker:
                 continue
             backoff = Backoff()
             for item in items:
-                if item.entry_id not in self._held:  # else it is ours again, after an outage
-                    self._held[item.entry_id] = held = Held(item)
+                if item.entry_id in self._held:
+                    continue  # after an outage it is ours again
+                self._held[item.entry_id] = held = Held(item)
+                if not self._stopping.is_set():
+                    held.begun = True
                     nursery.start_soon(self._work, held)
 
     async def _lease_some(self) -> list[Delivered[PromptMessage]]:
@@ -135,15 +139,18 @@ class Worker:
     async def _renew(self) -> None:
         while True:
             await trio.sleep(self.settings.lease_s / 3)
-            by_run: dict[str, list[str]] = {}
-            for entry_id, held in self._held.items():
-                by_run.setdefault(held.item.message.run_id, []).append(entry_id)
-            for run_id, ids in by_run.items():
+            for run_id, ids in self._held_by_run():
                 try:
                     ours = await self._call(self.queue.renew, run_id, self.consumer, ids)
                 except QueueUnreachable:
                     break
                 self._drop(set(ids) - set(ours))
+
+    def _held_by_run(self) -> list[tuple[str, list[str]]]:
+        by_run: dict[str, list[str]] = {}
+        for entry_id, held in self._held.items():
+            by_run.setdefault(held.item.message.run_id, []).append(entry_id)
+        return list(by_run.items())
 
     def _drop(self, entry_ids: set[str]) -> None:
         for entry_id in entry_ids:
@@ -179,19 +186,15 @@ class Worker:
 
     async def _work(self, held: Held) -> None:
         entry_id, prompt = held.item.entry_id, held.item.message
-        try:
-            with held.scope:
-                queued_s = max(0.0, time.time() - int(entry_id.partition("-")[0]) / 1000)
-                group = await self._make(prompt)
-                seconds = {"queue": queued_s, **group.seconds}
-                await self._push(held, group.model_copy(update={"seconds": seconds}))
-            if held.scope.cancelled_caught:
-                self._count(
-                    "lease_lost", prompt, "another worker has the prompt, or the run is over"
-                )
-        finally:
-            del self._held[entry_id]
-            self._wake()
+        with held.scope:
+            queued_s = max(0.0, time.time() - int(entry_id.partition("-")[0]) / 1000)
+            group = await self._make(prompt)
+            seconds = {"queue": queued_s, **group.seconds}
+            await self._push(held, group.model_copy(update={"seconds": seconds}))
+        if held.scope.cancelled_caught:
+            self._count("lease_lost", prompt, "another worker has the prompt, or the run is over")
+        del self._held[entry_id]  # not when the worker leaves: then `_leave` gives it back
+        self._wake()
 
     async def _make(self, prompt: PromptMessage) -> GroupMessage:
         try:
@@ -255,7 +258,9 @@ class Worker:
         return AsyncGeneratorClient(url, api_key=self.settings.api_key, retry_for_s=0.0)
 
     async def _leave(self) -> None:
-        with suppress(QueueUnreachable):  # the heartbeat runs out by itself, as do the leases
+        with suppress(QueueUnreachable):  # leases and heartbeat also run out by themselves
+            for run_id, ids in self._held_by_run():
+                await self._call(self.queue.release, run_id, self.consumer, ids)
             await self._call(self.queue.unregister_worker, self.settings.worker_id)
         await self.generators.aclose()
         await self.reward.aclose()

@@ -132,6 +132,9 @@ def test_a_lease_lasts_while_it_is_renewed(queue: RolloutQueue) -> None:
     run_out(queue, "anna", leased.entry_id)
     assert queue.lease_prompts(RUN, "bert", 1, 0.0) == [leased]
     assert queue.renew(RUN, "anna", [leased.entry_id]) == [], "it is bert's now"
+    assert queue.release(RUN, "anna", [leased.entry_id]) == []
+    assert queue.release(RUN, "bert", [leased.entry_id]) == [leased.entry_id]
+    assert queue.lease_prompts(RUN, "carl", 1, 0.0) == [leased], "at once"
     group = make_group(leased.message)
     assert queue.push_group("anna", leased.entry_id, group) == "ok", "whoever is first"
     assert queue.push_group("bert", leased.entry_id, group) == "dup"

@@ -237,6 +237,6 @@ def test_random_interleavings(valkey: str) -> None:
     run_state_machine_as_test(
         QueueMachine,
         settings=settings(
-            max_examples=60, stateful_step_count=30, deadline=None, derandomize=True, database=None
+            max_examples=30, stateful_step_count=30, deadline=None, derandomize=True, database=None
         ),
     )

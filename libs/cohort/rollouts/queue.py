@@ -44,6 +44,7 @@ _OF_A_RUN = (
     *("fence", "policy", "control", "learner"),
 )
 _IDS_PER_SCRIPT = 1000
+_LONG_AGO_S = 86_400.0
 
 PushOutcome = Literal["ok", "dup", "full", "closed"]
 
@@ -185,10 +186,12 @@ class RolloutQueue(Registry, Streams):
     @reachable
     def renew(self, run_id: str, worker_id: str, entry_ids: Sequence[str]) -> list[str]:
         """Restart the leases of entries that the worker still holds, and return those."""
-        if not entry_ids:
-            return []
-        held = self.run_script("renew", [f"prompts:{run_id}"], [worker_id, *entry_ids])
-        return [entry_id.decode() for entry_id in held]
+        return self._set_idle(run_id, worker_id, entry_ids, 0.0)
+
+    @reachable
+    def release(self, run_id: str, worker_id: str, entry_ids: Sequence[str]) -> list[str]:
+        """End the leases of entries that the worker still holds: others may take them at once."""
+        return self._set_idle(run_id, worker_id, entry_ids, _LONG_AGO_S)
 
     @reachable
     def push_group(self, worker_id: str, prompt_entry_id: str, group: GroupMessage) -> PushOutcome:
@@ -202,6 +205,14 @@ class RolloutQueue(Registry, Streams):
         head = (prompt_entry_id, self.capacity, group.group_id, group.step, group.purpose)
         fields = [*entry_fields(group), "worker", worker_id]
         return cast(PushOutcome, self.run_script("push", keys, [*head, *fields]))
+
+    def _set_idle(
+        self, run_id: str, worker_id: str, entry_ids: Sequence[str], idle_s: float
+    ) -> list[str]:
+        if not entry_ids:
+            return []
+        args: list[str | int] = [worker_id, round(idle_s * 1000), *entry_ids]
+        return [i.decode() for i in self.run_script("renew", [f"prompts:{run_id}"], args)]
 
     def _groups(self, run_id: str, entries: Iterable[Entry]) -> list[Delivered[GroupMessage]]:
         groups = []
