@@ -20,7 +20,7 @@ from cohort.cli.console import (
     service_url,
     temporary,
 )
-from cohort.cli.grade import TIMEOUT_S, model_name
+from cohort.cli.grade import TIMEOUT_S, model_folder
 from cohort.cli.stack import positive
 from cohort.clients import AsyncGeneratorClient, ServiceError
 from cohort.contracts.generator import ChatMessage
@@ -58,7 +58,8 @@ def run_chat(args: argparse.Namespace) -> int:
 def _generator(args: argparse.Namespace) -> Iterator[str]:
     """A generator of our own for a model that is named, the running stack's otherwise."""
     if args.model:
-        with temporary(args, {"generator"}, env={"COHORT_MODEL": model_name(args.model)}) as stack:
+        model = model_folder(args.model, args.state)
+        with temporary(args, {"generator"}, env={"COHORT_MODEL": model}) as stack:
             yield stack.urls["generator"]
         return
     url = service_url(args, "generator", args.url)

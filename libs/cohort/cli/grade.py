@@ -87,8 +87,9 @@ def run_eval(args: argparse.Namespace) -> int:
     if not rows:
         raise UsageError(f"task {args.task} holds no questions out: see its arguments")
     spec = _spec(args.verifier or TASK_VERIFIERS.get(args.task, "math"), args)
+    model = model_folder(args.model, args.state)
     needs = {"generator", "reward"} | ({"sandbox"} if spec.verifier == "code" else set())
-    with temporary(args, needs, env={"COHORT_MODEL": model_name(args.model)}) as stack:
+    with temporary(args, needs, env={"COHORT_MODEL": model}) as stack:
         texts = anyio.run(_answer, stack.urls["generator"], rows, args.max_new_tokens)
         items = [
             ScoreItem(id=row.id, completion=text, ground_truth=row.ground_truth)
@@ -169,9 +170,14 @@ def _spec(verifier: str, args: argparse.Namespace) -> RewardSpec:
     return RewardSpec(verifier=verifier, kwargs=json_object(args.kwargs, "--kwargs"))
 
 
-def model_name(name: str) -> str:
-    """A folder of here must be found from any working folder."""
-    return str(Path(name).absolute()) if Path(name).is_dir() else name
+def model_folder(name: str, state_dir: Path) -> str:
+    """Where the model is; made or downloaded when it is not there yet. Raises `UsageError`."""
+    from cohort.models import ModelError, resolve_model
+
+    try:
+        return str(resolve_model(name, state_dir).absolute())
+    except ModelError as error:
+        raise UsageError(str(error)) from None
 
 
 async def _answer(url: str, rows: Sequence[TaskRow], max_new_tokens: int) -> list[str]:

@@ -19,7 +19,6 @@ PORTED = ("trainer", "generator", "reward", "sandbox")
 """Services with a port: base, base + 1, base + 2, base + 3."""
 SERVICES = ("valkey", "sandbox", "reward", "generator", "trainer", "rollout")
 """All that a stack has, in the order of starting; stopped the other way round."""
-NEED_QUEUE = frozenset({"generator", "trainer", "rollout"})
 DEFAULT_PORT_BASE = 8000
 
 
@@ -43,9 +42,20 @@ class StackPlan:
     """More environment for every service."""
 
     @property
+    def model(self) -> str | None:
+        """What the generator serves when it serves alone; None: it follows runs."""
+        trains = self.only & {"trainer", "rollout"}
+        return None if trains else self.env.get("COHORT_MODEL") or os.environ.get("COHORT_MODEL")
+
+    def needs_queue(self, who: str) -> bool:
+        """Whether a service cannot work without Redis."""
+        return who in {"trainer", "rollout"} or (who == "generator" and self.model is None)
+
+    @property
     def starts_valkey(self) -> bool:
         """Whether the stack brings its own queue."""
-        return self.redis_url is None and bool(self.only & (NEED_QUEUE | {"valkey"}))
+        wanted = "valkey" in self.only or any(map(self.needs_queue, self.only))
+        return wanted and self.redis_url is None
 
     def ports(self, base: int) -> dict[str, int]:
         """Port of each service that is started."""
@@ -62,7 +72,12 @@ def make_specs(
     ports = plan.ports(base)
     for who in SERVICES:
         if who in ports:
-            specs.append(_service(who, env, ports[who], needs if who in NEED_QUEUE else ()))
+            # A generator without a model waits for a run, and a sandbox without isolation refuses
+            # programs but not a stack that runs none: being alive is enough for these two.
+            lenient = who == "sandbox" or (who == "generator" and plan.model is None)
+            path = "/health" if lenient else "/ready"
+            first = needs if plan.needs_queue(who) else ()
+            specs.append(_service(who, env, ports[who], path, first))
     if "rollout" in plan.only and redis_url is not None:
         specs += [_worker(i, env, redis_url, needs) for i in range(1, plan.workers + 1)]
     return specs
@@ -81,6 +96,8 @@ def _environment(plan: StackPlan, base: int, redis_url: str | None) -> dict[str,
     }
     if redis_url is not None:
         env["COHORT_REDIS_URL"] = redis_url
+    if plan.model is None:
+        env.pop("COHORT_MODEL", None)
     return env | dict(plan.env)
 
 
@@ -95,11 +112,10 @@ def _threads(who: str) -> dict[str, str]:
     }
 
 
-def _service(who: str, env: Mapping[str, str], port: int, needs: tuple[str, ...]) -> Spec:
-    # A generator without a model waits for a run, and a sandbox without isolation refuses programs
-    # but does not stop a stack that needs none: being alive is enough for these two.
-    lenient = who == "sandbox" or (who == "generator" and "COHORT_MODEL" not in env)
-    url, path = f"http://127.0.0.1:{port}", "/health" if lenient else "/ready"
+def _service(
+    who: str, env: Mapping[str, str], port: int, path: str, needs: tuple[str, ...]
+) -> Spec:
+    url = f"http://127.0.0.1:{port}"
     return Spec(
         name=who,
         argv=(sys.executable, "-m", f"services.{who}"),
