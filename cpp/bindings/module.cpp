@@ -1,7 +1,7 @@
 // The only file that knows Python. Docs of what it exports: libs/cohort/grading/_native.pyi.
 //
-// Text is passed as views into the UTF-8 that CPython keeps with each str: nothing is copied. Text that
-// has no UTF-8 (a lone surrogate) raises UnicodeEncodeError, a ValueError.
+// Text is passed as views into the UTF-8 that CPython keeps with each str: nothing is copied. Text
+// that has no UTF-8 (a lone surrogate) raises UnicodeEncodeError, a ValueError.
 #include <pybind11/pybind11.h>
 
 #include <string>
@@ -55,7 +55,7 @@ py::list grade_math_batch(const py::sequence& completions, const py::sequence& g
     const py::tuple texts(completions);
     const py::tuple truths(ground_truths);
     if (texts.size() != truths.size()) {
-        throw py::value_error("grade_math_batch needs one ground truth for each completion, but got " +
+        throw py::value_error("grade_math_batch needs one ground truth for each completion: got " +
                               std::to_string(texts.size()) + " completions and " +
                               std::to_string(truths.size()) + " truths");
     }

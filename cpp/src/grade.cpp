@@ -15,8 +15,8 @@ std::optional<NormalForm> read_truth(std::string_view text) {
         text = found->span.of(text);
     } else {
         const bool lines = strip(text, kSpace).find('\n') != npos;
-        const bool prose = lines && text.find('\\') == npos;
-        if (prose || (text.size() > kMaxChars && count_chars(text) > kMaxChars)) return std::nullopt;
+        if (lines && text.find('\\') == npos) return std::nullopt;
+        if (text.size() > kMaxChars && count_chars(text) > kMaxChars) return std::nullopt;
     }
     NormalForm truth = normal_form(text);
     if (truth.value.empty()) return std::nullopt;

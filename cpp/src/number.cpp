@@ -115,7 +115,7 @@ Magnitude read_magnitude(View text, std::size_t start) {
     return {decimal(text.substr(start, end - start)), end};
 }
 
-/// An exponent and the end of the power of ten that it stands in; the end is npos when there is none.
+/// An exponent and the end of the power of ten that it stands in; npos when there is none.
 struct Power {
     View exponent;
     std::size_t end = npos;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxLayers = 64;  // wrappers around wrappers that peel takes off
 
-/// Index after the bracket that closes the one at `start`; npos when there is none or it stays open.
+/// Index after the bracket that closes the one at `start`; npos when none does.
 std::size_t group_end(std::string_view text, std::size_t start) {
     const char opening = at(text, start);
     if (opening != '{' && opening != '(') return npos;
@@ -84,8 +84,8 @@ std::string open_lone_groups(std::string_view text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
         result += text[i];
-        const bool script = text[i] == '_' || text[i] == '^';
-        if (script && at(text, i + 1) == '{' && is_alnum(at(text, i + 2)) && at(text, i + 3) == '}') {
+        if (text[i] != '_' && text[i] != '^') continue;
+        if (at(text, i + 1) == '{' && is_alnum(at(text, i + 2)) && at(text, i + 3) == '}') {
             result += text[i + 2];
             i += 3;
         }

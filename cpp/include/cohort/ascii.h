@@ -1,5 +1,5 @@
-// Character classes by name. Text is UTF-8 and every byte above 0x7F belongs to none of them, so that
-// nothing here depends on a locale or on a version of Unicode.
+// Character classes by name. Text is UTF-8 and every byte above 0x7F belongs to none of them, so
+// that nothing here depends on a locale or on a version of Unicode.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Exact values as text: a decimal of any length (`-12.5`), or a fraction in lowest terms that no decimal
-// equals (`1/3`). Fractions are limited to parts of 18 digits, powers of ten to an exponent of 300.
+// Exact values as text: a decimal of any length (`-12.5`), or a fraction in lowest terms that no
+// decimal equals (`1/3`). Parts of fractions have at most 18 digits; exponents of ten end at 300.
 #pragma once
 
 #include <optional>

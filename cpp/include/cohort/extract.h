@@ -1,9 +1,9 @@
 // Which answer a text gives.
 //
-// Only what stands after the last `</think>` counts; an unfinished `<think>` gives no answer. Then the
-// first rule that finds something wins. Each looks from the end of the text and takes linear time:
+// Only what stands after the last `</think>` counts; an unfinished `<think>` gives no answer. Then
+// the first rule that finds something wins. Each looks from the end and takes linear time:
 //
-//   gsm8k        #### 18           the last of them that is the last line or reads as a number
+//   gsm8k        #### 18           the last that is the last line or reads as a number
 //   boxed        \boxed{18}        the last complete, non-empty \boxed{} or \fbox{}
 //   phrase       answer is 18      also `answer:`, `answer =`, and `A:` before a number
 //   last_number  ... makes 18 a day
@@ -35,9 +35,9 @@ struct Extraction {
 /// The answer that `text` commits to, if any.
 std::optional<Extraction> extract_answer(std::string_view text);
 
-/// The rule `last_number` alone: `1,234.5`, `3/4`, `2 3/4` or `\frac{3}{4}`, with a minus sign, and a
-/// percent sign after it. A digit of a name (`CO2`) is passed over; a number inside a formula (`x^2`,
-/// `2x`) means that the text ends in something else, so there is no answer.
+/// The rule `last_number` alone: `1,234.5`, `3/4`, `2 3/4` or `\frac{3}{4}`, with a minus sign
+/// before and a percent sign after it. A digit of a name (`CO2`) is passed over; a number inside a
+/// formula (`x^2`, `2x`) means that the text ends in something else, so there is no answer.
 std::optional<Span> last_number(std::string_view text);
 
 }  // namespace cohort

@@ -1,5 +1,5 @@
-// From an answer to its normal form, in which equal answers are spelled alike. A number has an exact
-// value; everything else stays text.
+// From an answer to its normal form, in which equal answers are spelled alike. A number has an
+// exact value; everything else stays text.
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@ NormalForm normal_form(std::string_view answer);
 /// Value and unit as one text.
 std::string to_string(const NormalForm& form);
 
-/// Whether the two are the same answer, `truth` being right. A missing unit is fine, another unit is
-/// wrong. A percentage is its number or its hundredth; a truth below 1 without a percent sign is read as
-/// a share, so 0.25 % is not 0.25.
+/// Whether the two are the same answer, `truth` being right. A missing unit is fine, another unit
+/// is wrong. A percentage is its number or its hundredth; a truth below 1 without a percent sign is
+/// read as a share, so 0.25 % is not 0.25.
 bool same(const NormalForm& answer, const NormalForm& truth);
 
 /// Characters of UTF-8 text.

@@ -1,8 +1,8 @@
 """The last number of a text, read from its end: the twin of `cpp/src/last_number.cpp`.
 
-A number is `1,234.5`, `3/4`, `2 3/4` or `\\frac{3}{4}`, with a minus sign, and a percent sign after it.
-A digit of a name (`CO2`) is passed over. A number inside a formula (`x^2`, `\\sqrt{17}`, `2x`) means
-that the text ends in something else, so there is no answer.
+A number is `1,234.5`, `3/4`, `2 3/4` or `\\frac{3}{4}`, with a minus sign before and a percent sign
+after it. A digit of a name (`CO2`) is passed over. A number inside a formula (`x^2`, `\\sqrt{17}`,
+`2x`) means that the text ends in something else, so there is no answer.
 """
 
 from cohort.grading.reference.words import LONE_UNITS, UNITS
@@ -50,7 +50,7 @@ def _span(text: str, end: int) -> tuple[int, int]:
 
 
 def _fraction_start(text: str, end: int) -> int:
-    """Start of the `\\frac{a}{b}` whose b ends at `end`, with a whole part before it; -1 if none."""
+    """Start of the `\\frac{a}{b}` whose b ends at `end`, its whole part included; -1 if none."""
     if at(text, end) != "}":
         return -1
     bottom = _group_start(text, end)
@@ -64,7 +64,7 @@ def _fraction_start(text: str, end: int) -> int:
 
 
 def _group_start(text: str, close: int) -> int:
-    """Index of the `{` of a group that holds a plain number and closes at `close`; -1 if it does not."""
+    """Index of the `{` of the plain number that closes at `close`; -1 when it is something else."""
     start = close
     while at(text, start - 1) in DIGITS or (start > 0 and text[start - 1] in "., -"):
         start -= 1

@@ -1,4 +1,4 @@
-"""Reading a number and what may follow it: the twin of `cpp/src/number.cpp` and `cpp/src/tail.cpp`."""
+"""Reading a number and what may follow it: the twin of `cpp/src/{number,tail}.cpp`."""
 
 import re
 from typing import NamedTuple

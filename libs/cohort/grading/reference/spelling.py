@@ -1,7 +1,7 @@
-"""One spelling for what looks alike: the twin of `cpp/src/spelling.cpp`.
+"""One spelling for what looks alike: the twin of `cpp/src/{fold,spelling}.cpp`.
 
     " $1{,}234.50 dollars. "  fold   Unicode and LaTeX variants to one ASCII spelling
-    " $1,234.50 dollars. "    peel   what surrounds the answer: spaces, $, **, braces, \\text{}, stops
+    " $1,234.50 dollars. "    peel   what surrounds it: spaces, $, **, braces, \\text{}, stops
     "$1,234.50 dollars"
 
 Every character class is ASCII by name, because `str.isdigit` and friends know more than C++ does.
@@ -16,16 +16,26 @@ SPACE = " \t\n\v\f\r"
 MAX_LAYERS = 64
 """Wrappers around wrappers that `peel` takes off."""
 
-_FOLDED = {
+_FOLDED: dict[int, str] = {
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},  # full width
-    **dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2212, 0xFE63], "-"),
-    **dict.fromkeys([0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0xA0, 0x202F, 0x205F, 0x3000], " "),
+    **dict.fromkeys(range(0x09, 0x0E), " "),
     **dict.fromkeys(range(0x2000, 0x200B), " "),
+    **dict.fromkeys([ord("~"), 0xA0, 0x202F, 0x205F, 0x3000], " "),
     **dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF], ""),
+    **dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2212, 0xFE63], "-"),
+    **dict.fromkeys([0xF7, 0x2044, 0x2215], "/"),
     **dict.fromkeys([0xA3, 0xA5, 0x20AC, 0x20B9], "$"),
-    **{0xB0: "^\\circ ", 0xB2: "^2", 0xB3: "^3", 0xBC: " 1/4", 0xBD: " 1/2", 0xBE: " 3/4"},
-    **{0xD7: "\\times ", 0xF7: "/", 0x2044: "/", 0x2215: "/", 0x3001: ",", 0x3002: "."},
-    **{0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', ord("~"): " "},
+    **dict.fromkeys([0x2018, 0x2019], "'"),
+    **dict.fromkeys([0x201C, 0x201D], '"'),
+    0xB0: "^\\circ ",
+    0xB2: "^2",
+    0xB3: "^3",
+    0xBC: " 1/4",
+    0xBD: " 1/2",
+    0xBE: " 3/4",
+    0xD7: "\\times ",
+    0x3001: ",",
+    0x3002: ".",
 }
 _COMMAND = re.compile(r"\\([A-Za-z]+)|\\([^A-Za-z])", re.DOTALL)
 

@@ -3,18 +3,26 @@
 The same tables stand in `cpp/src/words.cpp`; a test sends every entry through both.
 """
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 LOOSE_COMMANDS = {
     **dict.fromkeys(["!", "left", "right", "displaystyle"], ""),
     **dict.fromkeys([",", ";", ":", " ", "quad", "qquad"], " "),
     **dict.fromkeys(["dfrac", "tfrac", "cfrac"], "\\frac"),
     **dict.fromkeys(["(", ")", "[", "]", "$"], "$"),
-    **{"%": "%", "div": "/", "degree": "^\\circ ", "ldots": "\\dots"},
+    "%": "%",
+    "div": "/",
+    "degree": "^\\circ ",
+    "ldots": "\\dots",
 }
 """Commands that change the look only, and what stands for them."""
 
-WRAPPERS = frozenset(
+WRAPPERS = _words(
     "text textbf textit textrm mathrm mathbf mathit mathsf mbox boxed fbox underline emph"
-    " operatorname bf rm".split()
+    " operatorname bf rm"
 )
 """Commands whose argument is meant as it is."""
 
@@ -50,19 +58,19 @@ _UNIT_NAMES = {
 UNITS = {form: name for name, forms in _UNIT_NAMES.items() for form in forms.split()}
 """Every form of a unit, and its name."""
 
-LONE_UNITS = frozenset("in m g l L s h".split())
+LONE_UNITS = _words("in m g l L s h")
 """Units only inside `\\text{}` or after `per`: elsewhere they are a word or a variable."""
 
 SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 """Words that multiply by a power of ten."""
 
-MATH_WORDS = frozenset(
+MATH_WORDS = _words(
     "or and if not to minus plus times over than more less when unless except mod modulo pi sqrt"
     " sin cos tan cot sec csc log ln exp squared cubed factorial choose root half third quarter"
     " dozen infinity infty maybe perhaps possibly wrong incorrect between hundred thousand million"
-    " billion trillion otherwise".split()
+    " billion trillion otherwise"
 )
 """Words after a number that make it part of something else."""
 
-SHORT_WORDS = frozenset("in of at on by as so it is he we an".split())
+SHORT_WORDS = _words("in of at on by as so it is he we an")
 """Words of two letters that are prose; other short ones may be variables."""
