@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import anyio.to_thread
@@ -11,7 +13,8 @@ from cohort.config import ConfigError, RunConfig
 from cohort.web import ApiError
 
 YAML_TYPES = frozenset({"application/yaml", "text/yaml", "application/x-yaml", "text/x-yaml"})
-MAX_CONFIG_BYTES = 2**20
+MAX_CONFIG_BYTES = 2**18
+_MAX_DEPTH = 64
 
 
 async def read_config(request: Request) -> RunConfig:
@@ -21,7 +24,7 @@ async def read_config(request: Request) -> RunConfig:
         raise ApiError(415, "unsupported_media_type", _which_type(kind))
     body = await request.body()
     if len(body) > MAX_CONFIG_BYTES:
-        raise ApiError(413, "body_too_large", "A run config may have 1 MB at most.")
+        raise ApiError(413, "body_too_large", "A run config may have 256 kB at most.")
     try:
         return await anyio.to_thread.run_sync(_parse, body, kind in YAML_TYPES)
     except ConfigError as error:
@@ -63,13 +66,22 @@ def _from_json(text: str) -> RunConfig:
 def _from_yaml(text: str) -> RunConfig:
     import yaml
 
-    try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            # A few aliases of aliases expand to more than any memory holds.
-            raise ConfigError(["YAML aliases (*name) are not read: write the value out"])
-    except yaml.YAMLError:
-        pass  # from_yaml says where
+    with suppress(yaml.YAMLError):  # from_yaml says where
+        _refuse_bombs(yaml.scan(text))
     return RunConfig.from_yaml(text)
+
+
+def _refuse_bombs(tokens: Iterable[Any]) -> None:
+    """Small texts that take forever: aliases of aliases, and depth, which costs its square."""
+    depth = 0
+    for token in tokens:
+        name = type(token).__name__
+        if name == "AliasToken":
+            raise ConfigError(["YAML aliases (*name) are not read: write the value out"])
+        if name.startswith(("Block", "Flow")):
+            depth += name.endswith("StartToken") - name.endswith("EndToken")
+        if depth > _MAX_DEPTH:
+            raise ConfigError(["the config is nested too deeply"])
 
 
 def _is_finite(value: Any) -> bool:

@@ -163,6 +163,7 @@ class Keeper:
         self._leave(state, None if reason is None else str(reason))
 
     def _leave(self, state: str, reason: str | None) -> None:
+        self._waiting(None)
         ended_at = None if state == "paused" else time.time()
         changes = {"reason": reason, "ended_at": ended_at, "wanted": None, "off_queue": False}
         self.registry.update(self.run_id, state=state, **changes)
@@ -202,7 +203,9 @@ class Keeper:
         times = "once" if deaths == 1 else f"{deaths} times in a row without a new commit"
         sentence = f"the learner died {times} (the last time: {how})."
         tail = log_tail(self.log_path)
-        return f"{sentence}\nIts log ends with:\n{tail}" if tail else f"{sentence} Its log is empty."
+        if not tail:
+            return f"{sentence} Its log is empty."
+        return f"{sentence}\nIts log ends with:\n{tail}"
 
     def _waiting(self, what: str | None) -> None:
         if self.registry.progress(self.run_id).waiting_for != what:

@@ -216,7 +216,7 @@ class Registry:
             step=step if isinstance(step, int) else 0,
             metrics=last,
             eval=dict(progress.accuracy_by_version),
-            waiting_for=progress.waiting_for if record.state in ACTIVE else None,
+            waiting_for=progress.waiting_for if record.state in ACTIVE | {"queued"} else None,
             summary=read_object(self.folder(run_id).summary) if record.state in ENDED else None,
         )
 
