@@ -24,9 +24,13 @@ from services.reward.verifiers.reasoning_gym import (
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[ReasoningGymVerifier]:
-    made = ReasoningGymVerifier(limit_s=1.0)
-    yield made
-    anyio.run(made.aclose)
+    made = ReasoningGymVerifier(limit_s=60.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COHORT_API_KEY", "secret")
+        yield made
+        process = made._child._process
+        anyio.run(made.aclose)
+        assert process is None or process.poll() is not None
 
 
 def judge(verifier, answers, timeout_s=60.0, **kwargs) -> list[Outcome | None]:
@@ -177,45 +181,37 @@ BOMB = Answer(tagged("9**9**9**9"), truth("countdown", numbers=[9], target=9))
 FIVE = Answer(tagged("5"), truth("chain_sum", "5"))
 
 
-def test_a_scorer_that_hangs_is_killed_and_the_next_answer_is_judged(verifier):
-    bomb, after = judge(verifier, [BOMB, FIVE])
+def test_a_scorer_that_hangs_is_killed_and_the_next_answer_is_judged(verifier, monkeypatch):
+    judge(verifier, [FIVE])
+    with monkeypatch.context() as patch:
+        patch.setattr(verifier._child, "limit_s", 0.3)
+        (bomb,) = judge(verifier, [BOMB])
+    (after,) = judge(verifier, [FIVE])
     assert (bomb.value, bomb.verdict) == (0.0, "limit")
     assert after.value == 1.0
 
 
-def test_the_deadline_interrupts_a_scorer_and_keeps_what_was_done(verifier):
+def test_the_deadline_interrupts_a_scorer_but_not_one_that_is_loading(verifier):
     judge(verifier, [FIVE])
-    started = time.monotonic()
+    started, interrupted = time.monotonic(), verifier._child._process
     done, bomb, never = judge(verifier, [FIVE, BOMB, FIVE], timeout_s=0.3)
     assert time.monotonic() - started < 10  # of what would last for ever
     assert done.value == 1.0
     assert bomb is None
     assert never is None
+    # The next one starts a new child; a deadline meanwhile must not send it back to the start.
+    assert judge(verifier, [FIVE], timeout_s=0.05) == [None]
+    while (loading := verifier._child._process) in (None, interrupted):
+        time.sleep(0.01)
     assert judge(verifier, [FIVE])[0].value == 1.0
+    assert verifier._child._process is loading
 
 
-def test_a_deadline_while_the_library_loads_does_not_kill_the_child():
-    fresh = ReasoningGymVerifier()
-    try:
-        assert judge(fresh, [FIVE], timeout_s=0.05) == [None]
-        process = fresh._child._process
-        assert judge(fresh, [FIVE])[0].value == 1.0
-        assert fresh._child._process is process
-    finally:
-        anyio.run(fresh.aclose)
-    assert process.poll() is not None
-
-
-def test_the_child_knows_no_secrets(verifier, monkeypatch):
-    monkeypatch.setenv("COHORT_API_KEY", "secret")
-    fresh = ReasoningGymVerifier()
-    try:
-        judge(fresh, [FIVE])
-        environment = Path(f"/proc/{fresh._child._process.pid}/environ").read_bytes()
-        assert b"OPENBLAS" in environment
-        assert b"secret" not in environment
-    finally:
-        anyio.run(fresh.aclose)
+def test_the_child_knows_no_secrets(verifier):
+    judge(verifier, [FIVE])
+    environment = Path(f"/proc/{verifier._child._process.pid}/environ").read_bytes()
+    assert b"OPENBLAS" in environment
+    assert b"secret" not in environment
 
 
 def test_an_unsolved_integral_is_no_answer(verifier):

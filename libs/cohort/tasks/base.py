@@ -1,4 +1,4 @@
-"""What every task is made of: rows, train and held-out parts that never overlap, typed arguments."""
+"""What every task is made of: rows, parts that never overlap, typed arguments."""
 
 from __future__ import annotations
 
