@@ -17,12 +17,14 @@ import platform
 import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import ClassVar
 
 from cohort.contracts.sandbox import BackendReport, Level
 from services.sandbox.backends import monitor, seccomp
 from services.sandbox.backends.base import Backend, Job, Outcome
+from services.sandbox.backends.cgroup import Cgroups
 from services.sandbox.backends.probe import Probe
 from services.sandbox.backends.process import MIB, Launch, Run
 
@@ -91,10 +93,14 @@ class Namespace(Backend):
     level: ClassVar[Level] = "namespace"
 
     def __init__(self, python: str | None = None, bwrap: str | None = None) -> None:
+        self.copy: tempfile.TemporaryDirectory[str] | None = None
         self.bwrap = bwrap or find_bwrap()
         self.python = find_python(python)
         self.filter = seccomp.program()
+        self.cgroups = Cgroups.find()
         self.drop_uid = os.geteuid() == 0
+        if self.drop_uid and self.bwrap is not None and not _for_all(self.bwrap):
+            self.copy, self.bwrap = _copy_for_all(self.bwrap)
         self.per_run_procs = _kernel() >= (5, 14)
         self.mounts = system_mounts(self.python)
 
@@ -120,6 +126,7 @@ class Namespace(Backend):
             capabilities |= {"network", "files", "processes"}
             capabilities |= {"seccomp"} if self.filter else set()
             capabilities |= {"own_uid"} if self.drop_uid else set()
+            capabilities |= {"cgroup"} if self.cgroups else set()
         return BackendReport(
             name=self.name,
             level=self.level,
@@ -131,6 +138,11 @@ class Namespace(Backend):
 
     async def run(self, job: Job, slot: int) -> Outcome:
         """Run a program in namespaces of its own."""
+        limits = job.limits
+        group = self.cgroups.group(slot) if self.cgroups else None
+        if group is not None:
+            memory = limits.mem_mb + limits.tmp_mb + 2 * SHM_MB
+            group.limit(memory * MIB, limits.procs + 1)
         filter_fd = _pipe_with(self.filter) if self.filter else None
         try:
             launch = Launch(
@@ -140,11 +152,20 @@ class Namespace(Backend):
                 own_uid=FIRST_UID + slot if self.drop_uid else None,
                 fds=() if filter_fd is None else (filter_fd,),
                 limit_procs=self.per_run_procs,
+                on_pid=group.add if group else lambda _pid: None,
+                out_of_memory=group.out_of_memory if group else lambda: False,
             )
             return await Run(job, launch).run()
         finally:
             if filter_fd is not None:
                 os.close(filter_fd)
+
+    def close(self) -> None:
+        """Remove the cgroups and the copy of bwrap."""
+        if self.cgroups is not None:
+            self.cgroups.close()
+        if self.copy is not None:
+            self.copy.cleanup()
 
     def _command(self, job: Job, filter_fd: int | None) -> list[str]:
         assert self.bwrap is not None
@@ -162,6 +183,26 @@ class Namespace(Backend):
             *(() if filter_fd is None else ("--seccomp", str(filter_fd))),
             "--",
         ]
+
+
+def _for_all(path: str) -> bool:
+    """Whether any user can reach and execute a file."""
+    file = Path(path).resolve()
+    return all(part.stat().st_mode & 0o001 for part in (file, *file.parents))
+
+
+def _copy_for_all(bwrap: str) -> "tuple[tempfile.TemporaryDirectory[str], str]":
+    """A copy of bwrap, and of the wheel's library for it, where the slots' users can reach it."""
+    folder = tempfile.TemporaryDirectory(prefix="cohort-bwrap-")
+    Path(folder.name).chmod(0o755)
+    package = Path(bwrap).parents[1]
+    target = Path(folder.name) / package.name / "_bin" / "bwrap"
+    target.parent.mkdir(parents=True)
+    shutil.copy(bwrap, target)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, Path(folder.name) / libraries.name)
+    return folder, str(target)
 
 
 def _pipe_with(data: bytes) -> int:

@@ -38,8 +38,12 @@ async def ready(fd: int, write: bool = False) -> None:
 class Child:
     """A process in a session of its own, with three pipes. The end of the `with` ends all four."""
 
-    def __init__(self, command: Sequence[str], **options: Any) -> None:
+    def __init__(self, command: Sequence[str], uid: int | None = None, **options: Any) -> None:
+        """`uid`: user and group to drop to first; None keeps the caller's."""
         pipe = subprocess.PIPE
+        self.drop: dict[str, Any] = {}
+        if uid is not None:
+            self.drop = {"user": uid, "group": uid, "extra_groups": []}
         self.process = subprocess.Popen(
             command,
             stdin=pipe,
@@ -47,6 +51,7 @@ class Child:
             stderr=pipe,
             bufsize=0,
             start_new_session=True,
+            **self.drop,
             **options,
         )
         self.pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
@@ -82,9 +87,14 @@ class Child:
 
     def kill(self) -> None:
         """SIGKILL to its process group, unless it has ended."""
-        if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
+        if self.process.poll() is not None:
+            return
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        except PermissionError:  # root without CAP_KILL: only the same user may
+            subprocess.run(["/bin/sh", "-c", f"kill -9 -{self.pid}"], check=False, **self.drop)
 
     async def exited(self) -> None:
         """Wait for its end."""

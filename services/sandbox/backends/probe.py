@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import socket
+import subprocess
 from typing import Any
 
 from cohort.contracts.sandbox import RunLimits
@@ -105,7 +106,10 @@ class Probe:
 
     async def _run(self, code: str, stdin: str = "") -> Outcome:
         job = Job(code=code.encode(), stdin=stdin.encode(), limits=LIMITS)
-        return await self.backend.run(job, slot=0)
+        try:
+            return await self.backend.run(job, slot=0)
+        except (OSError, subprocess.SubprocessError) as error:
+            return Outcome("infra_error", reason=f"{type(error).__name__}: {error}")
 
 
 def _json(outcome: Outcome) -> Any:
@@ -117,4 +121,6 @@ def _json(outcome: Outcome) -> Any:
 
 def _failure(outcome: Outcome) -> str:
     stderr = outcome.stderr.data.decode(errors="replace").strip()[-300:]
-    return f"The self-test did not run ({outcome.status}): {outcome.reason or stderr}."
+    return (
+        f"The self-test did not run ({outcome.status}): {(outcome.reason or stderr).rstrip('.')}."
+    )

@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from cohort.contracts.sandbox import RunStatus
 from services.sandbox.backends import monitor
@@ -134,15 +133,12 @@ class Run:
 
     def _spawn(self, ctl: int) -> Child:
         launch = self.launch
-        drop: dict[str, Any] = {}
-        if launch.own_uid is not None:
-            drop = {"user": launch.own_uid, "group": launch.own_uid, "extra_groups": []}
         return Child(
             command(self.job, launch, ctl),
             pass_fds=(ctl, *launch.fds),
             env=ENVIRONMENT | {"HOME": launch.home, "TMPDIR": launch.home},
             cwd=launch.cwd or "/",
-            **drop,
+            uid=launch.own_uid,
         )
 
     async def _watch_over(self) -> Report:
