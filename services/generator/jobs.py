@@ -40,18 +40,37 @@ class Answer:
 
 @dataclass(slots=True)
 class Job:
-    """A request that waits, and where its answer goes."""
+    """A request that waits, and where its answer goes: the engine's `Ticket`."""
 
     request: GroupRequest
     run_id: str | None
     min_version: int
     deadline: float
     on_token: Callable[[int, int], None] | None
+    policy: Policy = field(default_factory=Policy)
+    """What it is sampled with."""
     answer: "Future[Answer]" = field(default_factory=Future)
+    num_tokens: int = 0
+    stopped: bool = False
 
     def alive(self) -> bool:
         """Whether somebody waits for the answer still."""
-        return not self.answer.cancelled() and time.monotonic() < self.deadline
+        late = time.monotonic() >= self.deadline
+        return not (self.stopped or late or self.answer.cancelled())
+
+    def token(self, completion: int, token: int) -> None:
+        """A token was sampled."""
+        self.num_tokens += 1
+        if self.on_token is not None:
+            self.on_token(completion, token)
+
+    def done(self, completions: list[Sampled]) -> None:
+        """Everything was sampled, or what there was when nobody waited any more."""
+        if any(sampled.finish_reason == "abort" for sampled in completions):
+            late = SamplerError("timeout", "the request was not done in time")
+            fail(self.answer, stopping() if self.stopped else late)
+        else:
+            fulfil(self.answer, Answer(self.policy, completions))
 
 
 @dataclass(slots=True)
@@ -70,6 +89,11 @@ def serves(policy: Policy, run_id: str | None, min_version: int) -> bool:
         served = "no run" if policy.run_id is None else f"run {policy.run_id}"
         raise SamplerError("wrong_policy", f"this generator serves {served}, not run {run_id}")
     return policy.version >= max(min_version, 0)
+
+
+def stopping() -> SamplerError:
+    """The generator is on its way out."""
+    return SamplerError("stopping", "the generator is being stopped")
 
 
 def stale(policy: Policy, min_version: int) -> SamplerError:

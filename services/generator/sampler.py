@@ -4,7 +4,8 @@
   loads -------> loads   --(between batches)-----> engine.load_version --> policy moves on
 
 Requests that come together are decoded together, in an order that does not depend on who came
-first. A request that is abandoned or late leaves the batch at its next token.
+first; later ones join while there is room, unless a new version waits for the batch to end. A
+request that is abandoned or late leaves the batch at its next token.
 """
 
 import asyncio
@@ -32,13 +33,12 @@ from services.generator.jobs import (
     fulfil,
     serves,
     stale,
+    stopping,
 )
 
 __all__ = ["Answer", "Policy", "Sampler", "SamplerError"]
 
 log = logging.getLogger("cohort.generator")
-_CALL_ROWS = 4
-"""One call of the engine takes this many times its capacity at most; a new version waits for it."""
 
 
 class Sampler:
@@ -59,6 +59,8 @@ class Sampler:
         self._wake = threading.Condition()
         self._waiting: list[Job] = []
         self._loads: deque[Load] = deque()
+        self._running: list[Job] = []
+        self._counted_at = 0.0
         self._watchers: list[Future[None]] = []
         self._last_arrival = self._first_arrival = 0.0
         self._stopping = False
@@ -72,13 +74,15 @@ class Sampler:
         """Answer what is being sampled with an error and end the thread."""
         with self._wake:
             self._stopping = True
+            for job in self._running:
+                job.stopped = True
             abandoned: list[Any] = [*(job.answer for job in self._waiting)]
             abandoned += [load.done for load in self._loads]
             self._waiting.clear()
             self._loads.clear()
             self._wake.notify_all()
         for future in abandoned:
-            fail(future, SamplerError("stopping", "the generator is being stopped"))
+            fail(future, stopping())
         if self._thread.is_alive():
             self._thread.join()
 
@@ -126,7 +130,7 @@ class Sampler:
         job = Job(request, run_id, min_version, time.monotonic() + timeout_s, on_token)
         with self._wake:
             if self._stopping:
-                raise SamplerError("stopping", "the generator is being stopped")
+                raise stopping()
             if len(self._waiting) >= self.max_waiting:
                 raise SamplerError("overloaded", f"{self.max_waiting} requests wait already")
             self._last_arrival = time.monotonic()
@@ -160,7 +164,7 @@ class Sampler:
         load = Load(read)
         with self._wake:
             if self._stopping:
-                raise SamplerError("stopping", "the generator is being stopped")
+                raise stopping()
             self._loads.append(load)
             self._wake.notify_all()
         return await asyncio.wrap_future(load.done)
@@ -193,12 +197,12 @@ class Sampler:
         return min(quiet_at, self._first_arrival + self.window_s) - time.monotonic()
 
     def _take(self) -> list[Job]:
-        """Waiting jobs in an order that does not depend on who came first."""
+        """Waiting jobs, a batch full, in an order that does not depend on who came first."""
         self._waiting.sort(key=lambda job: (job.request.seed, job.request.prompt_ids))
         rows, taken = 0, 0
         for job in self._waiting:
             rows += job.request.num_completions
-            if taken and rows > self.engine.capacity * _CALL_ROWS:
+            if taken and rows > self.engine.capacity:
                 break
             taken += 1
         jobs, self._waiting = self._waiting[:taken], self._waiting[taken:]
@@ -220,38 +224,38 @@ class Sampler:
             fulfil(watcher, None)
 
     def _sample(self, jobs: list[Job]) -> None:
-        jobs = [job for job in jobs if self._still_right(job)]
-        if not jobs:
-            return
-        started = time.perf_counter()
-
-        def tell(group: int, completion: int, token: int) -> None:
-            on_token = jobs[group].on_token
-            if on_token is not None:
-                on_token(completion, token)
-
-        def alive(group: int) -> bool:
-            return not self._stopping and jobs[group].alive()
-
+        self._running, self._counted_at = [], time.perf_counter()
         try:
-            answers = self.engine.generate([job.request for job in jobs], alive, tell)
+            self.engine.generate(self._begin(jobs), self._more)
         except Exception as error:
-            log.exception("a batch of %d requests failed", len(jobs))
-            for job in jobs:
+            log.exception("a batch of %d requests failed", len(self._running))
+            for job in self._running:
                 fail(job.answer, SamplerError("engine", f"sampling failed: {error}"))
-            return
-        self._busy_s.inc(time.perf_counter() - started)
-        self._tokens.inc(sum(len(done.ids) for group in answers for done in group))
-        for job, completions in zip(jobs, answers, strict=True):
-            if any(done.finish_reason == "abort" for done in completions):
-                fail(job.answer, self._given_up())
-            else:
-                fulfil(job.answer, Answer(self.policy, completions))
+        self._count()
 
-    def _given_up(self) -> SamplerError:
-        if self._stopping:
-            return SamplerError("stopping", "the generator is being stopped")
-        return SamplerError("timeout", "the request was not done in time")
+    def _begin(self, jobs: list[Job]) -> list[Job]:
+        jobs = [job for job in jobs if self._still_right(job)]
+        for job in jobs:
+            job.policy, job.stopped = self.policy, self._stopping
+        self._running += jobs
+        return jobs
+
+    def _more(self) -> list[Job]:
+        """What came meanwhile; nothing while a new version waits for the batch to end."""
+        self._count()
+        with self._wake:
+            jobs = [] if self._loads or self._stopping else self._take()
+        return self._begin(jobs)
+
+    def _count(self) -> None:
+        """Move the metrics on and forget jobs that were answered."""
+        now = time.perf_counter()
+        self._busy_s.inc(now - self._counted_at)
+        self._counted_at = now
+        self._tokens.inc(sum(job.num_tokens for job in self._running))
+        for job in self._running:
+            job.num_tokens = 0
+        self._running = [job for job in self._running if not job.answer.done()]
 
     def _still_right(self, job: Job) -> bool:
         """The policy may have moved since the request came."""

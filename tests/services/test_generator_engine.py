@@ -1,6 +1,7 @@
 """The torch engine against plain transformers, and what must not depend on the batch."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -79,8 +80,31 @@ def prompts(lengths: Sequence[int]) -> list[tuple[int, ...]]:
     return [tuple(torch.randint(3, 99, (n,), generator=generator).tolist()) for n in lengths]
 
 
+@dataclass
+class Ticket:
+    """Keeps what the engine says; gives up after `patience` tokens, before the first when 0."""
+
+    request: GroupRequest
+    patience: float = float("inf")
+    told: dict[int, list[int]] = field(default_factory=dict)
+    answer: list[Sampled] | None = None
+
+    def alive(self) -> bool:
+        return sum(map(len, self.told.values())) < self.patience
+
+    def token(self, completion: int, token: int) -> None:
+        assert self.answer is None
+        self.told.setdefault(completion, []).append(token)
+
+    def done(self, completions: list[Sampled]) -> None:
+        assert self.answer is None
+        self.answer = completions
+
+
 def sample(engine: LocalEngine, groups: Sequence[GroupRequest]) -> list[list[Sampled]]:
-    return engine.generate(groups, lambda _: True)
+    tickets = [Ticket(group) for group in groups]
+    engine.generate(tickets)
+    return [answer for ticket in tickets if (answer := ticket.answer) is not None]
 
 
 def greedy_of(model: PreTrainedModel, prompt: tuple[int, ...], limit: int) -> list[int]:
@@ -214,31 +238,40 @@ def test_top_p_draws_from_the_nucleus_and_says_its_probability(
 def test_abandoned_groups_leave_the_batch(tiny: Path) -> None:
     engine = engine_of(tiny, max_rows=8)
     groups = [GroupRequest(p, 4, 30, 1.0, seed=s) for s, p in enumerate(prompts([5, 8, 3, 9]))]
-    calls = {1: 0, 3: 0}
-
-    def alive(group: int) -> bool:
-        if group == 1:
-            calls[1] += 1
-            return calls[1] < 10
-        return group != 3
-
-    kept_whole = sample(engine, groups)
-    answers = engine.generate(groups, alive)
-    assert [done.ids for done in answers[0]] == [done.ids for done in kept_whole[0]]
-    assert [done.ids for done in answers[2]] == [done.ids for done in kept_whole[2]]
-    assert all(0 < len(done.ids) < 30 for done in answers[1] if done.finish_reason == "abort")
-    assert any(done.finish_reason == "abort" for done in answers[1])
-    assert all(done.ids == [] and done.finish_reason == "abort" for done in answers[3])
-
-
-def test_tokens_are_told_as_they_come(tiny: Path) -> None:
-    engine = engine_of(tiny)
-    told: dict[tuple[int, int], list[int]] = {}
-    groups = [GroupRequest(p, 2, 6, 1.0) for p in prompts([5, 8])]
-    answers = engine.generate(
-        groups, lambda _: True, lambda g, c, token: told.setdefault((g, c), []).append(token)
+    tickets = [Ticket(g, patience=k) for g, k in zip(groups, [1e9, 40, 1e9, 0], strict=True)]
+    whole = sample(engine, groups)
+    engine.generate(tickets)
+    first, abandoned, third, never = (ticket.answer or [] for ticket in tickets)
+    assert [done.ids for done in first] == [done.ids for done in whole[0]]
+    assert [done.ids for done in third] == [done.ids for done in whole[2]]
+    assert "abort" in {done.finish_reason for done in abandoned}
+    assert all(
+        done.ids == full.ids[: len(done.ids)]
+        for done, full in zip(abandoned, whole[1], strict=True)
     )
-    assert told == {(g, c): answers[g][c].ids for g in range(2) for c in range(2)}
+    assert sum(len(done.ids) for done in abandoned) <= 44
+    assert [(done.ids, done.finish_reason) for done in never] == [([], "abort")] * 4
+
+
+def test_tokens_are_told_as_they_come_and_late_groups_join(tiny: Path) -> None:
+    engine = engine_of(tiny)
+    early = [Ticket(GroupRequest(p, 2, 6 + 20 * i, 1.0)) for i, p in enumerate(prompts([5, 8]))]
+    late = [Ticket(GroupRequest(p, 3, 5, 1.0, seed=2)) for p in prompts([7, 2])]
+    left = list(late)
+    asked_while_decoding = []
+
+    def more() -> list[Ticket]:
+        asked_while_decoding.append(early[1].answer is None)
+        taken, left[:] = left[:1], left[1:]
+        return taken
+
+    engine.generate(early, more)
+    assert asked_while_decoding[0]
+    for ticket in [*early, *late]:
+        answer = ticket.answer or []
+        assert ticket.told == {i: done.ids for i, done in enumerate(answer)}
+        alone = sample(engine, [ticket.request])[0]
+        assert [done.ids for done in answer] == [done.ids for done in alone]
 
 
 def test_versions_replace_each_other_and_a_bad_one_changes_nothing(

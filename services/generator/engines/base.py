@@ -42,10 +42,25 @@ class Sampled:
     finish_reason: FinishReason = "length"
 
 
-Alive = Callable[[int], bool]
-"""Whether somebody still waits for the group of this index."""
-OnToken = Callable[[int, int, int], None]
-"""Told of every token as it is sampled: group index, completion index, token id."""
+class Ticket(Protocol):
+    """A request that somebody waits for; the engine calls back from the thread it was called in."""
+
+    @property
+    def request(self) -> GroupRequest:
+        """What is asked."""
+        ...
+
+    def alive(self) -> bool:
+        """Whether anybody waits still; asked at every token."""
+        ...
+
+    def token(self, completion: int, token: int) -> None:
+        """Told of every token as it is sampled."""
+        ...
+
+    def done(self, completions: list[Sampled]) -> None:
+        """The answer, in order; `abort` marks completions of a ticket that was not alive."""
+        ...
 
 
 class Engine(Protocol):
@@ -68,13 +83,13 @@ class Engine(Protocol):
         ...
 
     def generate(
-        self, groups: Sequence[GroupRequest], alive: Alive, on_token: OnToken | None = None
-    ) -> list[list[Sampled]]:
-        """Completions of each group, in order.
+        self, tickets: Sequence[Ticket], more: Callable[[], Sequence[Ticket]] = tuple
+    ) -> None:
+        """Answer all tickets, each as soon as it is done, and those that `more` brings meanwhile.
 
-        Groups that `alive` gives up on come back with `finish_reason` `abort` and what they had.
-        The same group samples the same tokens whatever else is in the call, float noise aside.
-        Raises `EngineError`.
+        `more` is asked when nothing waits and there is room. The same request samples the same
+        tokens whatever else is in the batch, float noise aside. Raises `EngineError`; tickets that
+        were not answered by then will not be.
         """
         ...
 
