@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cohort.bundled import MAKERS
+from cohort.models import BUNDLED
 from services.trainer.config import Settings
 
-BUNDLED_PARAMETERS = {"smollm2-135m-instruct": 134_515_008, "tiny-random": 50_000}
-"""Bundled models and their number of parameters (about)."""
-_PREFIX = "bundled:"
+PUBLISHED_PARAMETERS = {"smollm2-135m-instruct": 134_515_008}
+"""Number of parameters of bundled models, known before they are made."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MAX_HEADER_BYTES = 100 * 2**20
 
@@ -35,8 +36,8 @@ class ModelFacts:
 
 def look_up(path: str, settings: Settings) -> ModelFacts:
     """Reads config.json and safetensors headers only. Raises `ModelProblem`."""
-    if path.startswith(_PREFIX):
-        return _bundled(path.removeprefix(_PREFIX), settings)
+    if path.startswith(BUNDLED):
+        return _bundled(path.removeprefix(BUNDLED), settings)
     folder = Path(path).expanduser()
     if not folder.exists() and not path.startswith(("/", ".", "~")) and _HUB_NAME.fullmatch(path):
         return ModelFacts(f"Hugging Face name {path}: the learner downloads it")
@@ -55,14 +56,14 @@ def _is_inside(folder: Path, root: Path) -> bool:
 
 
 def _bundled(name: str, settings: Settings) -> ModelFacts:
-    if name not in BUNDLED_PARAMETERS:
-        known = ", ".join(f"{_PREFIX}{known}" for known in sorted(BUNDLED_PARAMETERS))
+    if name not in MAKERS:
+        known = ", ".join(f"{BUNDLED}{known}" for known in sorted(MAKERS))
         raise ModelProblem(f"there is no bundled model {name}: known are {known}")
     folder = settings.state_dir / "models" / name
     if folder.exists():
         return _folder(folder, f"bundled, ready in {folder}")
-    number = BUNDLED_PARAMETERS[name]
-    return ModelFacts("bundled, converted at first use", number, "as published")
+    number = PUBLISHED_PARAMETERS.get(name)
+    return ModelFacts("bundled, made at first use", number, "as published")
 
 
 def _folder(folder: Path, where: str) -> ModelFacts:

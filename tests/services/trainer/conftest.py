@@ -113,6 +113,12 @@ def neighbours(request: httpx.Request) -> httpx.Response:
 
 
 @pytest.fixture
+def fake_neighbours() -> Callable[[httpx.Request], httpx.Response]:
+    """The neighbours that a rig has unless a test brings its own."""
+    return neighbours
+
+
+@pytest.fixture
 def make_rig(tmp_path: Path, valkey: str) -> Callable[..., Any]:
     """`async with make_rig(**settings) as rig`: a trainer that is started and stopped."""
 
