@@ -44,10 +44,13 @@ def check(settings: Settings) -> str | None:
     """For a container's health check: what is wrong, None when a heartbeat is there."""
     named = "worker_id" in settings.model_fields_set
     start = settings.worker_id if named else f"{socket.gethostname()}-"
+    queue = RolloutQueue.from_url(settings.redis_url)
     try:
-        workers = RolloutQueue.from_url(settings.redis_url).workers()
+        workers = queue.workers()
     except QueueUnreachable as error:
         return str(error)
+    finally:
+        queue.close()
     if any(worker.worker_id.startswith(start) for worker in workers):
         return None
     return f"no heartbeat of {start} in Redis"

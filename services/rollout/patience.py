@@ -60,6 +60,10 @@ class Waiting:
         if entry is not None:
             log.info("%s answers again after %.1f s", service, time.time() - entry[0])
 
+    def forget(self) -> None:
+        """Nothing is in flight: the next wait counts from its own start."""
+        self._since.clear()
+
     def longest(self) -> tuple[float, str] | None:
         """What has been waited for longest: since when (Unix time), and the sentence."""
         return min(self._since.values(), default=None)

@@ -172,8 +172,8 @@ class Worker:
             await trio.sleep(HEARTBEAT_S)
 
     def record(self) -> WorkerRecord:
-        """What the heartbeat says. A worker without a prompt waits for nothing."""
-        since, sentence = (self._held and self.waiting.longest()) or (None, None)
+        """What the heartbeat says."""
+        since, sentence = self.waiting.longest() or (None, None)
         return WorkerRecord(
             worker_id=self.settings.worker_id,
             busy=len(self._held),
@@ -194,6 +194,8 @@ class Worker:
         if held.scope.cancelled_caught:
             self._count("lease_lost", prompt, "another worker has the prompt, or the run is over")
         del self._held[entry_id]  # not when the worker leaves: then `_leave` gives it back
+        if not self._held:
+            self.waiting.forget()
         self._wake()
 
     async def _make(self, prompt: PromptMessage) -> GroupMessage:

@@ -1,5 +1,6 @@
 """The durable queue against a real Valkey, one promise per test."""
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -319,6 +320,15 @@ def test_an_unreachable_server_is_named() -> None:
     queue = RolloutQueue.from_url("redis://127.0.0.1:9/0")
     with pytest.raises(QueueUnreachable, match=r"127\.0\.0\.1:9"):
         queue.ping()
+
+
+def test_a_server_that_hangs_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cohort.rollouts.store.SOCKET_TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        queue = RolloutQueue.from_url(f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
+        with pytest.raises(QueueUnreachable):
+            queue.read_groups(RUN, 1, 60.0)
+        queue.close()
 
 
 json_values = st.recursive(

@@ -301,6 +301,8 @@ def test_a_service_that_stays_away_fails_the_group(
         assert group.status == "failed"
         assert str(group.reason).startswith(f"{service}_unreachable: cannot reach {away.url}")
         assert worker.counts[f"{service}_unreachable"] == 1
+        eventually(lambda: worker.record().busy == 0)
+        assert worker.record().waiting_for is None, "a later run must not inherit this wait"
     away.start()
 
 
