@@ -108,9 +108,13 @@ def build(
     model_dir = resolve(config, settings)
     policy = Policy(config, model_dir, 0, world_size, config.steps)
     team = Team(policy, 0, world_size)
-    plan = Plan(folder.run_id, config, make_task(config.task.name, config.task.args, config.seed))
+    task = make_task(config.task.name, config.task.args, config.seed)
+    plan = Plan(folder.run_id, config, task)
     publisher = Publisher(folder, link, model_dir, team.full_state, config.rollout.max_lag)
     newest, state = commits.newest(), State()
+    if newest is None:
+        for note in task.notes:
+            folder.event("log", message=note)
     if newest is not None:
         policy_part, state = newest
         team.load(policy_part)
