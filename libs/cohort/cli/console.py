@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from cohort.launcher import SERVICES, Stack, StackPlan, StartError, running_stack
@@ -49,18 +50,14 @@ def say_json(data: Any) -> None:
     say(json.dumps(data))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table for people."""
-    grid = Table(*columns, title=title, title_justify="left", header_style="bold")
+    grid = Table(header_style="bold")
+    for column in columns:
+        grid.add_column(column, overflow="fold")
     for row in rows:
-        grid.add_row(*(_literal(cell) for cell in row))
+        grid.add_row(*map(escape, row))
     console().print(grid)
-
-
-def _literal(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
 
 
 def add_command(
@@ -138,6 +135,9 @@ def embedded(plan: StackPlan, announce: Callable[[str], None]) -> Iterator[Stack
         try:
             stack.start()
             yield stack
+        except KeyboardInterrupt:
+            announce("stopping all that was started")
+            raise
         finally:
             with _deaf():
                 stack.stop()

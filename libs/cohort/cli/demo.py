@@ -51,11 +51,10 @@ def run_demo(args: argparse.Namespace) -> int:
     with embedded(_plan(args), say) as stack:
         say(f"the stack is up; dashboard at {stack.urls['trainer']}/ while the demo runs")
         with TrainerClient(stack.urls["trainer"], api_key=api_key()) as client:
-            run = _train(client, text)
-            code = finish(run)
+            run = _train(client, text, stack.plan.runs_dir)
             _show_result(client, config, run, stack)
     say("everything that the demo started is stopped")
-    return code
+    return finish(run, quiet=True)
 
 
 def _bundled_config() -> Path:
@@ -70,7 +69,7 @@ def _bundled_config() -> Path:
 
 def _announce(config: RunConfig, state_dir: Path) -> None:
     name = config.model.path.removeprefix("bundled:")
-    if config.model.path.startswith("bundled:") and not (state_dir / "models" / name).exists():
+    if name.startswith("smollm2") and not (state_dir / "models" / name).exists():
         say(f"the first run converts the bundled model {name} once, which takes about 20 s")
 
 
@@ -84,12 +83,12 @@ def _plan(args: argparse.Namespace) -> StackPlan:
     return StackPlan(folder / "runs", args.state, folder, port_base=None)
 
 
-def _train(client: TrainerClient, text: str) -> RunView:
+def _train(client: TrainerClient, text: str, runs_dir: Path) -> RunView:
     unfinished = [run for run in client.runs().runs if run.state not in {*ENDED, "paused"}]
     for run in unfinished:
         say(f"run {run.run_id} was not finished and goes first: `cohort cancel` stops it")
     run_id = client.start(text).run_id
-    say(f"run {run_id}: files in runs/{run_id}")
+    say(f"run {run_id}: its files are in {runs_dir / run_id}")
     try:
         return follow(client, run_id)
     except BaseException:

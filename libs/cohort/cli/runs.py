@@ -193,9 +193,9 @@ def follow(
     return client.run(run_id)
 
 
-def finish(run: RunView, as_json: bool = False) -> int:
+def finish(run: RunView, quiet: bool = False) -> int:
     """The last word on a run, and the exit code."""
-    if not as_json and run.summary:
+    if not quiet and run.summary:
         ends = run.summary.get("eval") or {}
         say(f"held-out accuracy {share(ends.get('before'))} -> {share(ends.get('after'))}")
         say(f"model in {run.summary.get('model')}")

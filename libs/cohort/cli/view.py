@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Protocol, Self
 
+from rich.console import Group
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from cohort.cli.console import console, say
 from cohort.contracts.trainer import RunEvent
@@ -60,7 +63,7 @@ def event_line(event: RunEvent, steps: int) -> str | None:
         )
     if event.type == "state":
         reason = f": {data['reason']}" if data.get("reason") else ""
-        return f"run is {data.get('state')}{reason}"
+        return f"state: {data.get('state')}{reason}"
     if event.type == "waiting":
         what = data.get("for")
         return f"waiting for {what}" if what else None
@@ -91,32 +94,29 @@ class LineView:
 
 
 class BarView:
-    """For terminals: the last step beside a bar, everything else as lines above it."""
+    """For terminals: a bar, the last step's metrics under it, everything else as lines above."""
 
     def __init__(self, steps: int) -> None:
         self.steps = steps
         self.progress = Progress(
-            TextColumn("[bold]step"),
-            MofNCompleteColumn(),
-            BarColumn(bar_width=20),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[words]}", markup=False),
-            console=console(),
+            TextColumn("[bold]step"), MofNCompleteColumn(), BarColumn(), TimeElapsedColumn()
         )
-        self.task = self.progress.add_task("step", total=steps, words="waiting for the first step")
+        self.task = self.progress.add_task("step", total=steps)
+        self.words = Text("waiting for the first step", no_wrap=True, overflow="ellipsis")
+        self.live = Live(Group(self.progress, self.words), console=console(), refresh_per_second=4)
 
     def __enter__(self) -> Self:
-        self.progress.start()
+        self.live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.progress.stop()
+        self.live.stop()
 
     def show(self, event: RunEvent) -> None:
         """Show one event."""
         if event.type == "step":
-            step = int(event.data.get("step") or 0)
-            self.progress.update(self.task, completed=step, words=step_words(event.data))
+            self.progress.update(self.task, completed=int(event.data.get("step") or 0))
+            self.words.plain = step_words(event.data)
             return
         line = event_line(event, self.steps)
         if line:
@@ -124,4 +124,4 @@ class BarView:
 
     def note(self, line: str) -> None:
         """Show a line beside the run's own events."""
-        self.progress.console.print(line, markup=False, soft_wrap=True)
+        self.live.console.print(line, markup=False, soft_wrap=True)
