@@ -35,6 +35,8 @@ def done(raw, *, cpu_us=5_000, ended=None, stderr=b""):
         (done(signal.SIGXFSZ), "files"),
         (done(signal.SIGKILL, cpu_us=1_000_000), "cpu_timeout"),
         (done(0, cpu_us=1_000_001), "cpu_timeout"),
+        (done(signal.SIGXCPU, cpu_us=900_000), "cpu_timeout"),
+        (done(signal.SIGXCPU, cpu_us=1_000), "signaled"),
         (done(signal.SIGKILL, ended="wall_timeout"), "wall_timeout"),
         (done(signal.SIGKILL, ended="output"), "output"),
         (done(1 << 8, stderr=b"Traceback\nMemoryError\n"), "memory"),

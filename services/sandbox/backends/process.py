@@ -73,9 +73,9 @@ class Launch:
 def command(job: Job, launch: Launch, ctl: int) -> list[str]:
     """The whole command line."""
     limits = job.limits
-    cpu_s = -(-limits.cpu_ms // 1_000)
     rlimits = {
-        "CPU": cpu_s,  # per process; `watch` counts all together
+        # Whole seconds of one process, a second more than allowed: `watch` is finer and counts all.
+        "CPU": -(-limits.cpu_ms // 1_000) + 1,
         "DATA": (limits.mem_mb + 256) * MIB,
         "AS": (4 * limits.mem_mb + 1_024) * MIB,  # thread stacks and BLAS reserve, not use
         "FSIZE": limits.fsize_mb * MIB,

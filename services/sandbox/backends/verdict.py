@@ -102,7 +102,9 @@ def _status(
     out_of_memory: bool,
     stderr: Stream,
 ) -> RunStatus:
-    if cpu_ms >= limits.cpu_ms:
+    # The kernel sends SIGXCPU by its tick count, which differs a little from the time it reports.
+    by_kernel = number == signal.SIGXCPU and cpu_ms >= 0.8 * limits.cpu_ms
+    if cpu_ms >= limits.cpu_ms or by_kernel:
         return "cpu_timeout"
     if number == signal.SIGXFSZ:
         return "files"
