@@ -1,0 +1,398 @@
+"""Grading: both twins agree on any text, numbers are exact, and GSM8K's gold grades itself."""
+
+import json
+import threading
+import time
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cohort import grading
+from cohort.grading import reference
+from cohort.grading.reference import words
+
+GSM8K = Path(__file__).parents[3] / "shared" / "data" / "gsm8k"
+
+FRAGMENTS = (
+    *("#### ", "\\boxed{", "\\fbox{", "answer is ", "Answer: ", "aNSWER", "A:", "is ", "The "),
+    *("{", "}", "(", ")", "[", "]", "$", "\\$", "**", "__", "*", "_", "`", '"', "'", "\\", "\\\\"),
+    *("0", "1", "2", "12", "345", "000", "999999999999999999", "5e8", "E-3", "3.50", "2 1/4", "x"),
+    *(
+        ",",
+        ".",
+        " ",
+        "  ",
+        "\n",
+        "\t",
+        "\r",
+        "\0",
+        ";",
+        ":",
+        "=",
+        "?",
+        "!",
+        "-",
+        "+",
+        "/",
+        "<",
+        ">",
+    ),
+    *(
+        "\\frac",
+        "\\dfrac{1}{2}",
+        "{3}{-6}",
+        "\\times 10^{3}",
+        "\\cdot",
+        "10^4",
+        "^",
+        "^{2}",
+        "_{8}",
+    ),
+    *(
+        "%",
+        "\\%",
+        "percent",
+        "\\text{",
+        "\\mathrm {",
+        "\\color{red}",
+        "{,}",
+        "\\,",
+        "\\!",
+        "\\left(",
+    ),
+    *("^\\circ", "{\\circ}", "cm", "m", "s", "square feet", "km/h", " per hour", " million", "CO2"),
+    *(" dollars", " a day", " or ", " squared", "Yes", "No", "AB", "in", "</think>", "<think>"),
+    *(
+        "</answer>",
+        "<|im_end|>",
+        "\u2212",
+        "\u2013",
+        "\u00b0",
+        "\u00b2",
+        "\u00bd",
+        "\u00d7",
+        "\u00f7",
+    ),
+    *(
+        "\u00a3",
+        "\u00a0",
+        "\u200b",
+        "\uff13",
+        "\uff0d",
+        "\u3002",
+        "\u7b54\u6848",
+        "\u0131",
+        "\U0001f600",
+    ),
+    *(
+        "\u0661",
+        "\u00c9",
+        "\u017f",
+        "\u212a",
+        "\u2028",
+        "\x1c",
+        "\x85",
+    ),  # Unicode's own digits, spaces
+)
+math_text = st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join)
+texts = st.text() | math_text
+
+
+# the twins
+
+
+@settings(max_examples=600)
+@given(texts)
+@example("9" * 5000)
+@example("\u00e9" * 4097)
+@example("{" * 70 + "7" + "}" * 70)
+def test_twins_extract_and_normalize_alike(text: str) -> None:
+    found = grading.extract_answer(text)
+    assert found == reference.extract_answer(text)
+    if found is not None:
+        assert found.answer == text[found.start : found.end] != ""
+    assert grading.normalize_answer(text) == reference.normalize_answer(text)
+
+
+@settings(max_examples=600)
+@given(texts, texts)
+def test_twins_grade_alike(completion: str, truth: str) -> None:
+    assert grading.answers_equal(completion, truth) == reference.answers_equal(completion, truth)
+    verdict = grading.grade_math(completion, truth)
+    assert verdict == reference.grade_math(completion, truth)
+    assert grading.grade_math_batch([completion], (truth,)) == [verdict]
+
+
+def test_twins_know_the_same_words() -> None:
+    forms = {*words.UNITS, *words.MATH_WORDS, *words.SHORT_WORDS, *words.SCALES, *words.LONE_UNITS}
+    answers = [
+        *(
+            f"5{shape}" % form
+            for form in forms
+            for shape in (" %s", "%s", "\\text{ %s}", " %s a day")
+        ),
+        *(f"5 km per {form}" for form in forms),
+        *(f"\\{name}{{5}}" for name in (*words.WRAPPERS, "sqrt")),
+        *(f"5\\{name} kg" for name in words.LOOSE_COMMANDS),
+    ]
+    for answer in answers:
+        assert grading.normalize_answer(answer) == reference.normalize_answer(answer), answer
+
+
+# extraction
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "answer"),
+    [
+        ("She makes 9 * 2 = 18 a day.\n#### 18", "gsm8k", "18"),
+        ("####18\n\nQuestion: 3 more?", "gsm8k", "18"),
+        ("#### $1,234.00.", "gsm8k", "$1,234.00"),
+        ("#### Step 1: add\n#### 5 apples\n#### Summary\nDone.", "gsm8k", "5 apples"),
+        ("#### Paris\n", "gsm8k", "Paris"),
+        ("so \\boxed{4}, no: \\boxed{\\frac{1}{2}} and \\boxed{3", "boxed", "\\frac{1}{2}"),
+        ("\\boxed{\\boxed{5}} \\boxed{ }", "boxed", "5"),
+        ("\\fbox {a \\} b}", "boxed", "a \\} b"),
+        ("The answer is 5. Wait.\nThe final Answer is: **$7$**.", "phrase", "$7$"),
+        ("Answer:\n\n42 apples. 3 were left.", "phrase", "42 apples"),
+        ("answer = 3</answer>", "phrase", "3"),
+        ("A: 18", "phrase", "18"),
+        ("A: yes or 3", "last_number", "3"),
+        ("12 + 30 = 42.", "last_number", "42"),
+        ("It costs $1,234.50!", "last_number", "1,234.50"),
+        ("down to \u22123 degrees", "last_number", "\u22123"),
+        ("5-3", "last_number", "3"),
+        ("a loss of -$5", "last_number", "-$5"),
+        ("it is 2 3/4 or so", "last_number", "2 3/4"),
+        ("half is \\frac{1}{2}.", "last_number", "\\frac{1}{2}"),
+        ("pick 27,93", "last_number", "93"),
+        ("weighs 5kg", "last_number", "5"),
+        ("40% of CO2", "last_number", "40%"),
+        ("<think>\\boxed{1}</think> so 2", "last_number", "2"),
+    ],
+)
+def test_extraction_says_rule_and_answer(text: str, rule: str, answer: str) -> None:
+    found = grading.extract_answer(text)
+    assert found is not None
+    assert (found.rule, found.answer) == (rule, answer)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I do not know.",
+        "<think>It is \\boxed{42}",
+        "</think>7 <think>",
+        "x^2",
+        "2x",
+        "\\sqrt{17}",
+    ],
+)
+def test_no_answer_is_none(text: str) -> None:
+    assert grading.extract_answer(text) is None
+
+
+def test_offsets_are_characters() -> None:
+    text = "<think>\u5341\u516b</think>\U0001f600 \u7b54\u6848: \\boxed{\u00e9t\u00e9}"
+    found = grading.extract_answer(text)
+    assert found is not None
+    assert found.answer == "\u00e9t\u00e9" == text[found.start : found.end]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "####",
+        "#### a",
+        "\\boxed{",
+        "}",
+        "answer: ",
+        "A:\n",
+        "x1,",
+        "1,000",
+        "<think",
+        "\\",
+        " ",
+        "\n",
+    ],
+)
+def test_extraction_takes_linear_time(part: str) -> None:
+    # Quadratic steps would take minutes here.
+    text = part * 200_000
+    assert grading.grade_math(text, "x") in {"no_answer", "wrong"}
+    assert grading.extract_answer(text[:40_000]) == reference.extract_answer(text[:40_000])
+
+
+# normal form
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("+0012.50", "12.5"),
+        ("-0", "0"),
+        (".5", "0.5"),
+        ("$1,234.00", "1234"),
+        ("\\$9{,}500", "9500"),
+        ("1 234 567", "1234567"),
+        ("12,345,678,901,234,567,890", "12345678901234567890"),
+        ("\u20ac 18,00", "$18, 00"),
+        ("27,93", "27, 93"),
+        ("\\dfrac{-4}{6}", "-2/3"),
+        ("-\\frac12", "-0.5"),
+        ("3/0", "3/0"),
+        ("1 1/4", "1.25"),
+        ("4 10/3", "4 10/3"),
+        ("1.5/0.5", "3"),
+        ("33.50\\%", "33.5%"),
+        ("18 dollars a day", "18"),
+        ("72 clips, altogether", "72"),
+        ("42 or 43", "42 or 43"),
+        ("5\\text{ cm}", "5 cm"),
+        ("12 square feet", "12 foot^2"),
+        ("74^{\\circ}", "74 degree"),
+        ("3.5 million", "3500000"),
+        ("3e-2", "0.03"),
+        ("$\\boxed{\\text{13}}$.", "13"),
+        ("\\textbf{(B)}", "B"),
+        ("\\left( 3 , x \\right)", "(3, x)"),
+        ("x^{2} + 1", "x^2+1"),
+        ("\\text{Yes}", "yes"),
+        ("10!", "10!"),
+        (" $ ", "$"),
+        ("", ""),
+    ],
+)
+def test_normal_form(answer: str, expected: str) -> None:
+    assert grading.normalize_answer(answer) == expected
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=6))
+def test_decimals_keep_their_exact_value(value: Decimal) -> None:
+    normal = grading.normalize_answer(f"{value:,f}")
+    assert Decimal(normal) == value
+    assert grading.normalize_answer(normal) == normal
+    assert grading.answers_equal(f"**${value:f}$**.", normal)
+    assert not grading.answers_equal(f"{value + Decimal('0.000001'):f}", normal)
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(1, 10**9))
+def test_fractions_keep_their_exact_value(top: int, bottom: int) -> None:
+    normal = grading.normalize_answer(f"\\frac{{{top}}}{{{bottom}}}")
+    assert Fraction(normal) == Fraction(top, bottom)
+    for same in (f"{top}/{bottom}", f"-\\dfrac{{{-top * 7}}}{{{bottom * 7}}}", normal):
+        assert grading.normalize_answer(same) == normal
+    assert not grading.answers_equal(f"{top + 1}/{bottom}", normal)
+
+
+# verdicts
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "equal"),
+    [
+        ("5 cm", "5", True),
+        ("5", "5 cm", True),
+        ("5 cm", "5 m", False),
+        ("12 cm^2", "12 \\text{ cm}^3", False),
+        ("25", "25%", True),
+        ("0.25", "25%", True),
+        ("25%", "0.25", True),
+        ("0.25%", "0.25", False),
+        ("2.5%", "25%", False),
+        ("3m", "3", False),
+        ("01", "0,1", False),
+        ("ab", "AB", False),
+        ("evelyn", "\\text{Evelyn}", True),
+        ("0.333", "1/3", False),
+        ("5", "5.0000000000000000000000000001", False),
+    ],
+)
+def test_equality(answer: str, truth: str, equal: bool) -> None:
+    assert grading.answers_equal(answer, truth) is equal
+
+
+@pytest.mark.parametrize(
+    ("completion", "truth", "verdict"),
+    [
+        ("So she earns $18.00 a day.", "She earns 9 * 2 = 18.\n#### 18", "correct"),
+        ("#### 18", "A: 18", "correct"),
+        ("\\boxed{\\frac{2}{4}}", "The area is \\boxed{0.5}.", "correct"),
+        ("The answer is not 18", "18", "wrong"),
+        ("The answer is 17 or 18.", "18", "wrong"),
+        ("", "18", "no_answer"),
+        ("<think>18", "18", "no_answer"),
+        ("\\boxed{\\,}", "18", "no_answer"),
+        ("18", "", "unparsable_gold"),
+        ("18", "\\boxed{\\,}", "unparsable_gold"),
+        ("18", "He has 9.\nShe has 18.", "unparsable_gold"),
+        ("18", "1" * 5000, "unparsable_gold"),
+    ],
+)
+def test_verdicts(completion: str, truth: str, verdict: str) -> None:
+    assert grading.grade_math(completion, truth) == verdict
+
+
+def test_batch_is_each_pair_in_order() -> None:
+    completions, truths = ["#### 1", "2", "", "4"] * 3, ["1", "1", "1", ""] * 3
+    pairs = zip(completions, truths, strict=True)
+    assert grading.grade_math_batch(completions, truths) == [grading.grade_math(*p) for p in pairs]
+    assert grading.grade_math_batch([], []) == []
+
+
+def test_misuse_is_a_clear_error() -> None:
+    with pytest.raises(ValueError, match="got 1 completions and 2 truths"):
+        grading.grade_math_batch(["1"], ["1", "2"])
+    with pytest.raises(TypeError, match="expected str, got int"):
+        grading.grade_math_batch(["1"], [1])  # type: ignore[list-item]
+    with pytest.raises(UnicodeEncodeError):
+        grading.grade_math("\ud800", "1")
+
+
+def test_batch_releases_the_interpreter() -> None:
+    completions, truths = ["x " * 2000 + "#### 18"] * 20_000, ["18"] * 20_000
+
+    def num_sleeps_meanwhile() -> int:
+        entered, left = threading.Event(), threading.Event()
+
+        def grade() -> None:
+            entered.set()
+            grading.grade_math_batch(completions, truths)
+            left.set()
+
+        worker = threading.Thread(target=grade)
+        worker.start()
+        entered.wait()
+        num_sleeps = 0
+        while num_sleeps < 10 and not left.is_set():
+            time.sleep(0.001)
+            num_sleeps += 1
+        worker.join()
+        assert left.is_set()
+        return num_sleeps
+
+    # While a batch holds the interpreter, the first sleep ends after the batch.
+    assert any(num_sleeps_meanwhile() == 10 for _ in range(20))
+
+
+# data
+
+
+@pytest.mark.skipif(not GSM8K.is_dir(), reason="GSM8K is not in ../shared/data")
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_gsm8k_gold_is_right_for_itself_only(split: str) -> None:
+    lines = (GSM8K / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
+    solutions = [json.loads(line)["answer"] for line in lines]
+    numbers = [int(text.rpartition("####")[2].replace(",", "")) for text in solutions]
+    assert set(grading.grade_math_batch(solutions, solutions)) == {"correct"}
+    others, other_numbers = solutions[1:] + solutions[:1], numbers[1:] + numbers[:1]
+    expected = [
+        "correct" if mine == theirs else "wrong"
+        for mine, theirs in zip(numbers, other_numbers, strict=True)
+    ]
+    assert grading.grade_math_batch(solutions, others) == expected
