@@ -161,7 +161,7 @@ class BackendReport(Message):
 
 
 class BackendsResponse(Message):
-    """All backends that were tried, in order of preference; `chosen` is None when none is usable."""
+    """Every backend tried, in order of preference; `chosen` is None when none is usable."""
 
     chosen: str | None
     backends: tuple[BackendReport, ...]
