@@ -60,8 +60,8 @@ PY
 say "a code reward goes reward -> sandbox"
 score=$(curl -fsS localhost:8002/v1/score -H 'Content-Type: application/json' --data-binary @- <<'JSON'
 {"items": [
-  {"id": "right", "completion": "```python\nprint(int(input()) + 1)\n```", "ground_truth": {"cases": [{"stdin": "41\n", "stdout": "42\n"}]}, "verifier": "code"},
-  {"id": "wrong", "completion": "```python\nprint(7)\n```", "ground_truth": {"cases": [{"stdin": "41\n", "stdout": "42\n"}]}, "verifier": "code"}]}
+  {"id": "right", "completion": "```python\nprint(int(input()) + 1)\n```", "ground_truth": {"cases": [{"stdin": "41\n", "expected_stdout": "42\n"}]}, "verifier": "code"},
+  {"id": "wrong", "completion": "```python\nprint(7)\n```", "ground_truth": {"cases": [{"stdin": "41\n", "expected_stdout": "42\n"}]}, "verifier": "code"}]}
 JSON
 )
 echo "$score"
