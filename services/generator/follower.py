@@ -28,9 +28,13 @@ class PathRefused(Exception):
 
 def inside(root: Path, path: str) -> Path:
     """`path` under `root`, links followed. Raises `PathRefused` when it leads outside."""
-    folder = (root / path).resolve()
+    refused = PathRefused(f"{path!r} is not a folder under the runs root")
+    try:
+        folder = (root / path).resolve()
+    except (ValueError, RuntimeError, OSError):  # a zero byte, links in a circle, too long
+        raise refused from None
     if Path(path).is_absolute() or not folder.is_relative_to(root.resolve()):
-        raise PathRefused(f"{path} is not a folder under the runs root")
+        raise refused
     return folder
 
 

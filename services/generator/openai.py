@@ -7,16 +7,18 @@ string ends the text, as there, although its tokens were sampled.
 import asyncio
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from cohort.web import ApiError
-from services.generator.engines.base import GroupRequest, Sampled
+from services.generator.engines.base import GroupRequest
 from services.generator.requests import while_wanted
-from services.generator.sampler import Answer, Sampler
+from services.generator.sampler import Answer, Policy, Sampler
+from services.generator.streaming import stream, until_stop
 
 _TIMEOUT_S = 600.0
 
@@ -97,33 +99,23 @@ class TextRequest(_Asked):
 def add_openai_routes(app: FastAPI, sampler: Sampler) -> None:
     """Add /v1/chat/completions, /v1/completions and /v1/models."""
 
-    @app.post("/v1/chat/completions", tags=["openai"])
-    async def chat(body: ChatRequest, request: Request) -> dict[str, Any]:
+    @app.post("/v1/chat/completions", tags=["openai"], response_model=None)
+    async def chat(body: ChatRequest, request: Request) -> dict[str, Any] | StreamingResponse:
         """The next turn of a conversation."""
-        _no_stream(body)
         await sampler.wait_for(None, 0, 0.0)
         turns = [turn.plain() for turn in body.messages]
         ids = await asyncio.to_thread(sampler.engine.render, turns)
         group = body.group(ids, body.max_completion_tokens or body.max_tokens)
-        answer = await while_wanted(request, sampler.sample(group, timeout_s=_TIMEOUT_S))
-        choices = [
-            {"message": {"role": "assistant", "content": _until_stop(done, group.stop)}}
-            for done in answer.completions
-        ]
-        return _reply("chat.completion", "chatcmpl", choices, len(ids), answer)
+        return await _answer(_CHAT, sampler, group, request, body.stream)
 
-    @app.post("/v1/completions", tags=["openai"])
-    async def complete(body: TextRequest, request: Request) -> dict[str, Any]:
+    @app.post("/v1/completions", tags=["openai"], response_model=None)
+    async def complete(body: TextRequest, request: Request) -> dict[str, Any] | StreamingResponse:
         """Text that continues a prompt."""
-        _no_stream(body)
         await sampler.wait_for(None, 0, 0.0)
         ids = body.prompt
         if isinstance(ids, str):
             ids = await asyncio.to_thread(sampler.engine.encode, ids, True)
-        group = body.group(ids, body.max_tokens)
-        answer = await while_wanted(request, sampler.sample(group, timeout_s=_TIMEOUT_S))
-        choices = [{"text": _until_stop(done, group.stop)} for done in answer.completions]
-        return _reply("text_completion", "cmpl", choices, len(ids), answer)
+        return await _answer(_TEXT, sampler, body.group(ids, body.max_tokens), request, body.stream)
 
     @app.get("/v1/models", tags=["openai"])
     async def models() -> dict[str, Any]:
@@ -134,32 +126,74 @@ def add_openai_routes(app: FastAPI, sampler: Sampler) -> None:
         return {"object": "list", "data": [entry] if policy.version >= 0 else []}
 
 
-def _no_stream(body: _Asked) -> None:
-    if body.stream:
-        raise ApiError(422, "not_supported", "stream is not supported yet: ask without it.")
+@dataclass(frozen=True)
+class _Shape:
+    """How a route says its choices."""
+
+    prefix: str
+    whole: str
+    piece: str
+    choice: Callable[[str], dict[str, Any]]
+    delta: Callable[[str], dict[str, Any]]
 
 
-def _until_stop(done: Sampled, stops: Sequence[str]) -> str:
-    ends = [done.text.find(stop) for stop in stops if stop in done.text]
-    return done.text[: min(ends)] if ends else done.text
+_CHAT = _Shape(
+    prefix="chatcmpl",
+    whole="chat.completion",
+    piece="chat.completion.chunk",
+    choice=lambda text: {"message": {"role": "assistant", "content": text}},
+    delta=lambda text: {"delta": {"role": "assistant", "content": text}},
+)
+_TEXT = _Shape(
+    prefix="cmpl",
+    whole="text_completion",
+    piece="text_completion",
+    choice=lambda text: {"text": text},
+    delta=lambda text: {"text": text},
+)
 
 
-def _reply(
-    kind: str, prefix: str, choices: list[dict[str, Any]], num_prompt: int, answer: Answer
-) -> dict[str, Any]:
+async def _answer(
+    shape: _Shape, sampler: Sampler, group: GroupRequest, request: Request, streamed: bool
+) -> dict[str, Any] | StreamingResponse:
+    if not streamed:
+        answer = await while_wanted(request, sampler.sample(group, timeout_s=_TIMEOUT_S))
+        return _whole(shape, group, answer)
+    head = _head(shape, shape.piece, sampler.policy)
+
+    def chunk(index: int, text: str, finish_reason: str | None) -> dict[str, Any]:
+        choice = {**shape.delta(text), "index": index, "finish_reason": finish_reason}
+        return {**head, "choices": [choice]}
+
+    events = await stream(sampler, group, _TIMEOUT_S, chunk)
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+def _whole(shape: _Shape, group: GroupRequest, answer: Answer) -> dict[str, Any]:
+    num_prompt = len(group.prompt_ids)
     num_sampled = sum(len(done.ids) for done in answer.completions)
-    for index, (choice, done) in enumerate(zip(choices, answer.completions, strict=True)):
-        choice |= {"index": index, "finish_reason": done.finish_reason, "logprobs": None}
+    choices = [
+        {
+            **shape.choice(until_stop(done.text, group.stop)),
+            "index": index,
+            "finish_reason": done.finish_reason,
+            "logprobs": None,
+        }
+        for index, done in enumerate(answer.completions)
+    ]
+    usage = {
+        "prompt_tokens": num_prompt,
+        "completion_tokens": num_sampled,
+        "total_tokens": num_prompt + num_sampled,
+    }
+    return {**_head(shape, shape.whole, answer.policy), "choices": choices, "usage": usage}
+
+
+def _head(shape: _Shape, kind: str, policy: Policy) -> dict[str, Any]:
     return {
-        "id": f"{prefix}-{uuid.uuid4().hex}",
+        "id": f"{shape.prefix}-{uuid.uuid4().hex}",
         "object": kind,
         "created": int(time.time()),
-        "model": answer.policy.run_id or answer.policy.model,
-        "system_fingerprint": f"{answer.policy.version}-{answer.policy.fingerprint[:12]}",
-        "choices": choices,
-        "usage": {
-            "prompt_tokens": num_prompt,
-            "completion_tokens": num_sampled,
-            "total_tokens": num_prompt + num_sampled,
-        },
+        "model": policy.run_id or policy.model,
+        "system_fingerprint": f"{policy.version}-{policy.fingerprint[:12]}",
     }

@@ -1,5 +1,7 @@
 """Keyed random numbers, inverse-CDF sampling, and the end of each token in a text."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from transformers import PreTrainedTokenizerFast
 
 from services.generator.engines.sampling import draw, row_key, uniforms
 from services.generator.engines.tokens import Tokens
+from services.generator.streaming import Spoken, until_stop
 
 
 def test_streams_are_uniform_and_do_not_look_like_each_other() -> None:
@@ -95,3 +98,27 @@ def test_offsets_of_any_bytes_are_in_order(byte_tokens: Tokens, ids: list[int]) 
     assert offsets == sorted(offsets)
     assert len(offsets) == len(ids)
     assert not offsets or offsets[-1] == len(text)
+
+
+@given(
+    pieces=st.lists(st.text("abé😀", min_size=1, max_size=3), max_size=8),
+    stops=st.lists(st.text("abé", min_size=1, max_size=3), max_size=2),
+    whole=st.booleans(),
+)
+def test_what_was_streamed_is_never_taken_back(
+    byte_tokens: Tokens, pieces: list[str], stops: list[str], whole: bool
+) -> None:
+    def spell(ids: Sequence[int]) -> str:
+        return "".join(pieces[i] for i in ids) if whole else byte_tokens.decode(ids)
+
+    ids = list(range(len(pieces))) if whole else byte_tokens.encode("".join(pieces), special=False)
+    ends = [n for n in range(1, len(ids)) if any(stop in spell(ids[:n]) for stop in stops)]
+    ids = ids[: ends[0]] if ends else ids  # the engine ends a completion with its first stop string
+    text = spell(ids)
+    expected = until_stop(text, stops)
+    spoken, heard = Spoken(spell, stops), ""
+    for token in ids:
+        heard += spoken.hear(token)
+        assert expected.startswith(heard)
+    assert heard + spoken.finish(text) == expected
+    assert len(expected) <= min((text.find(s) for s in stops if s in text), default=len(text))

@@ -101,6 +101,10 @@ class Engine(Protocol):
         """Token ids of text; `special` lets the tokenizer put its start token in front."""
         ...
 
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids, special tokens left out."""
+        ...
+
     def check(self, prompt_ids: Sequence[int], max_new_tokens: int) -> str | None:
         """A sentence when the prompt cannot be completed by the loaded model."""
         ...

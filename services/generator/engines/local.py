@@ -82,6 +82,10 @@ class LocalEngine:
         """See `Engine`."""
         return self._loaded()[1].encode(text, special)
 
+    def decode(self, ids: Sequence[int]) -> str:
+        """See `Engine`."""
+        return self._loaded()[1].decode(ids)
+
     def check(self, prompt_ids: Sequence[int], max_new_tokens: int) -> str | None:
         """See `Engine`."""
         model, _ = self._loaded()
