@@ -121,7 +121,7 @@ def _add_policy(app: FastAPI, sampler: Sampler, settings: Settings) -> None:
             await sampler.load_version(folder, body.run_id, body.version, None)
         except PathRefused as error:
             raise ApiError(422, "path_refused", f"{error}.") from None
-        except (WeightsError, ModelError, OSError) as error:
+        except (WeightsError, ModelError, OSError, RuntimeError) as error:
             raise ApiError(409, "weights_refused", f"{error}.") from None
         return policy_reply(sampler)
 

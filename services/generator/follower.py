@@ -83,6 +83,10 @@ class Follower:
             self.unreachable = str(error)
             self._announced = None
             return max(self.poll_s, _RETRY_S)
+        except Exception as error:  # a follower that dies would leave the policy behind, unseen
+            log.exception("the policy record could not be followed")
+            self.failed = f"the policy record could not be followed: {error}"
+            return max(self.poll_s, _RETRY_S)
         if self.unreachable is not None:
             log.info("Redis can be reached again")
             self.unreachable = None

@@ -20,9 +20,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from cohort.bundled import ModelError
-from cohort.weights import WeightsError
-from services.generator.engines.base import Engine, EngineError, GroupRequest
+from services.generator.engines.base import Engine, GroupRequest
 from services.generator.jobs import (
     Answer,
     Job,
@@ -211,7 +209,7 @@ class Sampler:
     def _read(self, load: Load) -> None:
         try:
             policy = load.read()
-        except (WeightsError, ModelError, EngineError, OSError, RuntimeError) as error:
+        except Exception as error:  # whoever asked is told; this thread serves on
             fail(load.done, error)
             return
         with self._wake:
@@ -229,7 +227,7 @@ class Sampler:
             self.engine.generate(self._begin(jobs), self._more)
         except Exception as error:
             log.exception("a batch of %d requests failed", len(self._running))
-            for job in self._running:
+            for job in {id(job): job for job in (*jobs, *self._running)}.values():
                 fail(job.answer, SamplerError("engine", f"sampling failed: {error}"))
         self._count()
 
