@@ -47,8 +47,8 @@ def test_the_demo_trains_and_leaves_a_model_and_no_process(tmp_path: Path) -> No
     assert summary["steps"] == 4
     assert set(summary["eval"]) >= {"before", "after"}
     assert (run / "model" / "model.safetensors").is_file()
-    steps = [json.loads(line)["step"] for line in (run / "metrics.jsonl").open()]
-    assert steps == [1, 2, 3, 4]
+    rows = (run / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(row)["step"] for row in rows] == [1, 2, 3, 4]
     for words in ("step 4/4  reward", "held-out greedy accuracy after", "held-out question"):
         assert words in out
 
