@@ -9,6 +9,29 @@
 #include "cohort/spelling.h"
 
 namespace cohort {
+namespace {
+
+/// Length of the part of a calculation at the start of `text`: a digit, a sign or a command.
+std::size_t match_arithmetic(std::string_view text) {
+    for (const std::string_view times : {"\\times", "\\cdot"}) {
+        if (text.starts_with(times)) return times.size();
+    }
+    return is_digit(at(text, 0)) || is_one_of(at(text, 0), "+-*/.,$()= ") ? 1 : 0;
+}
+
+/// What stands after the last `=` of a calculation (`12 + 33 = 45`); other text as it is.
+std::string_view result(std::string_view text) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == npos) return text;
+    for (std::size_t i = 0; i < equals;) {
+        const std::size_t size = match_arithmetic(text.substr(i));
+        if (size == 0) return text;
+        i += size;
+    }
+    return text.substr(equals + 1);
+}
+
+}  // namespace
 
 std::size_t count_chars(std::string_view text) {
     const auto begins = [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0U) != 0x80U; };
@@ -21,7 +44,7 @@ NormalForm normal_form(std::string_view answer) {
     }
     const std::string folded = fold(answer);
     const std::string_view text = peel(folded);
-    if (auto number = read_number(text)) {
+    if (auto number = read_number(result(text))) {
         return {true, std::move(number->value), std::move(number->unit)};
     }
     return {false, text_form(text), ""};

@@ -1,3 +1,4 @@
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -42,8 +43,10 @@ void no_answers() {
 
 void linear_time() {
     // Quadratic steps on any of these would take minutes, not milliseconds.
-    for (const char* part : {"####", "#### a", "\\boxed{", "}", "{", "\\", "answer: ", "answer ", "A:\n",
-                             "\n", " ", "x1,", "1,000", "</think>", "<think", "/1", "{,}", "\\frac{"}) {
+    constexpr std::array kParts{"####", "#### a", "\\boxed{", "}",     "{",        "\\",
+                                "\n",   "A:\n",   "answer: ",  "answer", " ",        "x1,",
+                                "/1",   "1,000",  "</think>",  "<think", "\\frac{",  "{,}"};
+    for (const char* part : kParts) {
         const std::string text = repeated(part, 200'000);
         const auto found = cohort::extract_answer(text);
         CHECK_EQUAL(!found || found->span.end <= text.size(), true);

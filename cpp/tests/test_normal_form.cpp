@@ -22,6 +22,8 @@ void numbers() {
     CHECK_EQUAL(normalized("2\\frac12"), "2.5");
     CHECK_EQUAL(normalized("3 \\times 10^{8}"), "300000000");
     CHECK_EQUAL(normalized("3.5 million dollars"), "3500000");
+    CHECK_EQUAL(normalized("6 \\times 7 = 42"), "42");
+    CHECK_EQUAL(normalized("x^2 - 5 = 0"), "x^2-5=0");
 }
 
 void units() {

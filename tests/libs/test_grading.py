@@ -1,4 +1,4 @@
-"""Grading: both twins agree on any text, numbers are exact, and GSM8K's gold grades itself."""
+"""Grading: the answer that is found, exact numbers, verdicts, and GSM8K's gold against itself."""
 
 import json
 import threading
@@ -8,140 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cohort import grading
 from cohort.grading import reference
-from cohort.grading.reference import words
 
 GSM8K = Path(__file__).parents[3] / "shared" / "data" / "gsm8k"
-
-FRAGMENTS = (
-    *("#### ", "\\boxed{", "\\fbox{", "answer is ", "Answer: ", "aNSWER", "A:", "is ", "The "),
-    *("{", "}", "(", ")", "[", "]", "$", "\\$", "**", "__", "*", "_", "`", '"', "'", "\\", "\\\\"),
-    *("0", "1", "2", "12", "345", "000", "999999999999999999", "5e8", "E-3", "3.50", "2 1/4", "x"),
-    *(
-        ",",
-        ".",
-        " ",
-        "  ",
-        "\n",
-        "\t",
-        "\r",
-        "\0",
-        ";",
-        ":",
-        "=",
-        "?",
-        "!",
-        "-",
-        "+",
-        "/",
-        "<",
-        ">",
-    ),
-    *(
-        "\\frac",
-        "\\dfrac{1}{2}",
-        "{3}{-6}",
-        "\\times 10^{3}",
-        "\\cdot",
-        "10^4",
-        "^",
-        "^{2}",
-        "_{8}",
-    ),
-    *(
-        "%",
-        "\\%",
-        "percent",
-        "\\text{",
-        "\\mathrm {",
-        "\\color{red}",
-        "{,}",
-        "\\,",
-        "\\!",
-        "\\left(",
-    ),
-    *("^\\circ", "{\\circ}", "cm", "m", "s", "square feet", "km/h", " per hour", " million", "CO2"),
-    *(" dollars", " a day", " or ", " squared", "Yes", "No", "AB", "in", "</think>", "<think>"),
-    *(
-        "</answer>",
-        "<|im_end|>",
-        "\u2212",
-        "\u2013",
-        "\u00b0",
-        "\u00b2",
-        "\u00bd",
-        "\u00d7",
-        "\u00f7",
-    ),
-    *(
-        "\u00a3",
-        "\u00a0",
-        "\u200b",
-        "\uff13",
-        "\uff0d",
-        "\u3002",
-        "\u7b54\u6848",
-        "\u0131",
-        "\U0001f600",
-    ),
-    *(
-        "\u0661",
-        "\u00c9",
-        "\u017f",
-        "\u212a",
-        "\u2028",
-        "\x1c",
-        "\x85",
-    ),  # Unicode's own digits, spaces
-)
-math_text = st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join)
-texts = st.text() | math_text
-
-
-# the twins
-
-
-@settings(max_examples=600)
-@given(texts)
-@example("9" * 5000)
-@example("\u00e9" * 4097)
-@example("{" * 70 + "7" + "}" * 70)
-def test_twins_extract_and_normalize_alike(text: str) -> None:
-    found = grading.extract_answer(text)
-    assert found == reference.extract_answer(text)
-    if found is not None:
-        assert found.answer == text[found.start : found.end] != ""
-    assert grading.normalize_answer(text) == reference.normalize_answer(text)
-
-
-@settings(max_examples=600)
-@given(texts, texts)
-def test_twins_grade_alike(completion: str, truth: str) -> None:
-    assert grading.answers_equal(completion, truth) == reference.answers_equal(completion, truth)
-    verdict = grading.grade_math(completion, truth)
-    assert verdict == reference.grade_math(completion, truth)
-    assert grading.grade_math_batch([completion], (truth,)) == [verdict]
-
-
-def test_twins_know_the_same_words() -> None:
-    forms = {*words.UNITS, *words.MATH_WORDS, *words.SHORT_WORDS, *words.SCALES, *words.LONE_UNITS}
-    answers = [
-        *(
-            f"5{shape}" % form
-            for form in forms
-            for shape in (" %s", "%s", "\\text{ %s}", " %s a day")
-        ),
-        *(f"5 km per {form}" for form in forms),
-        *(f"\\{name}{{5}}" for name in (*words.WRAPPERS, "sqrt")),
-        *(f"5\\{name} kg" for name in words.LOOSE_COMMANDS),
-    ]
-    for answer in answers:
-        assert grading.normalize_answer(answer) == reference.normalize_answer(answer), answer
-
 
 # extraction
 
@@ -257,6 +130,10 @@ def test_extraction_takes_linear_time(part: str) -> None:
         ("12 square feet", "12 foot^2"),
         ("74^{\\circ}", "74 degree"),
         ("3.5 million", "3500000"),
+        ("12 + 33 = 45 apples", "45"),
+        ("6 \u00d7 (7 = 42", "42"),
+        ("x^2 - 5 = 0", "x^2-5=0"),
+        ("2 = x", "2=x"),
         ("3e-2", "0.03"),
         ("$\\boxed{\\text{13}}$.", "13"),
         ("\\textbf{(B)}", "B"),

@@ -1,6 +1,7 @@
 """From an answer to its normal form, in which equal answers are spelled alike: the twin of
 `cpp/src/normal_form.cpp`. A number has an exact value; everything else stays text."""
 
+import re
 from typing import NamedTuple
 
 from cohort.grading.reference.exact import shift
@@ -29,8 +30,19 @@ def normal_form(answer: str) -> NormalForm:
     if len(answer) > MAX_CHARS:
         return NormalForm(False, answer.strip(SPACE))
     text = peel(fold(answer))
-    number = read_number(text)
+    number = read_number(result(text))
     return NormalForm(True, *number) if number else NormalForm(False, text_form(text))
+
+
+_ARITHMETIC = re.compile(r"(?:[-0-9+*/.,$()= ]|\\times|\\cdot)*=")
+
+
+def result(text: str) -> str:
+    """What stands after the last `=` of a calculation (`12 + 33 = 45`); other text as it is."""
+    calculation = _ARITHMETIC.match(text)
+    return (
+        text[calculation.end() :] if calculation and "=" not in text[calculation.end() :] else text
+    )
 
 
 def same(answer: NormalForm, truth: NormalForm) -> bool:
