@@ -9,7 +9,7 @@ from cohort.grading.reference import words
 
 # What answers are made of, the signs of LaTeX and markdown included.
 ASCII = r"""
-#### ;####;\boxed{;\fbox{;answer is ;Answer: ;aNSWER;A:;is ;The ;</think>;<think>;</answer>;<|im_end|>;
+#### ;\boxed{;\fbox{;answer is ;Answer: ;aNSWER;A:;is ;The ;</think>;<think>;</answer>;<|im_end|>;
 {;};(;);[;];$;\$;**;__;*;_;`;';";\;\\;0;1;2;12;345;000;999999999999999999;5e8;E-3;3.50;2 1/4;
 12 + 33 = ;x;,;.; ;  ;:;=;?;!;-;+;/;<;>;~;|;^;^{2};_{8};\frac;\dfrac{1}{2};{3}{-6};\times 10^{3};
 \cdot;10^4;%;\%;percent;\text{;\mathrm {;\color{red};{,};\,;\!;\left(;^\circ;{\circ};cm;m;s;
