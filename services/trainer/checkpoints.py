@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.hf_storage import (
     HuggingFaceStorageReader,
     HuggingFaceStorageWriter,
@@ -25,14 +26,20 @@ _RNG = "rng."
 
 
 class CheckpointError(Exception):
-    """A checkpoint that cannot be loaded; the message is one sentence that says why."""
+    """A checkpoint that cannot be used; the message is one sentence that says why."""
 
 
 def save_tensors(folder: Path, state: State) -> None:
-    """Write tensors (sharded ones too) into `folder`; collective. Raises OSError on a full disk."""
-    writer = HuggingFaceStorageWriter(str(folder), save_distributed=True)
+    """Write tensors (sharded ones too) into `folder`; collective.
+
+    Raises OSError on every rank when the disk refuses on one.
+    """
     with _quiet():
-        save(state, storage_writer=writer)
+        try:
+            writer = HuggingFaceStorageWriter(str(folder), save_distributed=True)
+            save(state, storage_writer=writer)
+        except CheckpointException as error:
+            raise _first_cause(error) from None
 
 
 def load_tensors(folder: Path, state: State) -> None:
@@ -55,7 +62,11 @@ def load_tensors(folder: Path, state: State) -> None:
                 f" {tuple(tensor.shape)} here, and the checkpoint {found}"
             )
     with _quiet():
-        load(wanted, storage_reader=reader)
+        try:
+            load(wanted, storage_reader=reader)
+        except CheckpointException as error:
+            cause = _first_cause(error)
+            raise CheckpointError(f"checkpoint {folder} cannot be read: {cause}") from None
 
 
 def model_state(model: nn.Module) -> State:
@@ -95,6 +106,15 @@ def set_rng_state(state: State, rank: int) -> None:
     torch.set_rng_state(state[f"{_RNG}cpu.{rank}"])
     if torch.cuda.is_available():
         torch.cuda.set_rng_state(state[f"{_RNG}cuda.{rank}"])
+
+
+def _first_cause(error: CheckpointException) -> Exception:
+    """Torch's exception is not an `Exception`; it carries what happened, by rank."""
+    causes = [cause for cause, _ in error.failures.values()]
+    for cause in causes:
+        if isinstance(cause, OSError):
+            return OSError(cause.errno, cause.strerror)
+    return CheckpointError(str(causes[0]))
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from cohort.models import load_model
 from cohort.rollouts import packing
 from cohort.rollouts.packing import Batch, Rollouts
 from services.trainer import checkpoints
+from services.trainer.attention import use_products
 from services.trainer.forward import LogProbs, shard
 
 _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
@@ -85,6 +86,8 @@ class Policy:
         """In eval mode: dropout would make log-probs differ from the generator's."""
         dtype = _DTYPES[self.config.learner.compute_dtype]
         network = load_model(model_dir, torch.float32)
+        if self.device.type == "cpu":
+            use_products(network)
         model = LogProbs(network, self.config.rollout.temperature, dtype).to(self.device)
         if self.world_size > 1:
             shard(model, self.device, self.world_size)

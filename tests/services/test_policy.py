@@ -1,6 +1,7 @@
 """The model under training at one rank: what an update does, and that a commit brings it back."""
 
 import random
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -275,6 +276,23 @@ def test_a_loaded_policy_continues_bit_for_bit(
 def test_a_checkpoint_holds_safetensors_only(model_dir: Path, tmp_path: Path) -> None:
     new_policy(model_dir).save(tmp_path)
     assert {path.suffix for path in tmp_path.rglob("*")} == {".safetensors"}
+
+
+def test_a_disk_that_refuses_is_an_os_error_and_loses_nothing(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    policy = new_policy(model_dir)
+    before = policy.full_state()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            policy.save(tmp_path / "small")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    policy.save(tmp_path / "large")
+    policy.load(tmp_path / "large")
+    assert all(torch.equal(before[name], after) for name, after in policy.full_state().items())
 
 
 def test_a_checkpoint_that_does_not_fit_says_so(model_dir: Path, tmp_path: Path) -> None:

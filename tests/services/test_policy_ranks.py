@@ -49,10 +49,12 @@ STEPS = [
 CASES: dict[str, dict[str, object]] = {
     "on_policy": {"group_size": 2, "kl": {"beta": 0.0}},
     "epochs_and_kl": {"group_size": 2, "kl": {"beta": 0.1}, "epochs": 2, "mini_batches": 2},
+    "bfloat16": {"group_size": 2, "kl": {"beta": 0.0}},
 }
 
 
-def prepare(folder: Path, algorithm: dict[str, object]) -> None:
+def prepare(folder: Path, case: str) -> None:
+    dtype = "bfloat16" if case == "bfloat16" else "float32"
     torch.manual_seed(0)
     model = LlamaForCausalLM(
         LlamaConfig(
@@ -67,8 +69,8 @@ def prepare(folder: Path, algorithm: dict[str, object]) -> None:
         "task": {"name": "arithmetic"},
         "rewards": [{"verifier": "math"}],
         "steps": 4,
-        "algorithm": algorithm,
-        "learner": {"compute_dtype": "float32", "tokens_per_micro_batch": 24},
+        "algorithm": CASES[case],
+        "learner": {"compute_dtype": dtype, "tokens_per_micro_batch": 24},
         "optimizer": {"lr": 1e-3, "max_grad_norm": 0.5},
     }
     (folder / "config.json").write_text(json.dumps(config))
@@ -94,7 +96,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders by case; one launch for all, since starting two ranks takes most of the time."""
     folders = {case: tmp_path_factory.mktemp(case) for case in CASES}
     for case, folder in folders.items():
-        prepare(folder, CASES[case])
+        prepare(folder, case)
     on_two_ranks(list(folders.values()))
     return folders
 
@@ -108,17 +110,21 @@ def test_two_ranks_train_as_one(results: dict[str, Path], case: str) -> None:
         return Policy(config, folder / "model", rank=0, world_size=1, total_steps=len(STEPS))
 
     result = json.loads((folder / "result.json").read_text())
+    # FSDP rounds the norms' weights as well, and reduces gradients that it never rounds again.
+    near = {"rel": 0.1, "abs": 0.05} if case == "bfloat16" else {"rel": 2e-4, "abs": 1e-5}
     single = alone()
     for step, found in zip(STEPS, result["metrics"], strict=True):
-        assert found == pytest.approx(single.update(step), rel=2e-4, abs=1e-5)
+        assert found == pytest.approx(single.update(step), **near)
 
     # A commit of two ranks continues bit for bit at two ranks, and closely at one.
     assert result["same"]
     assert result["again"][0] == result["again"][1]
     resumed = alone()
     resumed.load(folder / "commit")
-    assert resumed.update(STEPS[0]) == pytest.approx(result["again"][0], rel=2e-4, abs=1e-5)
+    assert resumed.update(STEPS[0]) == pytest.approx(result["again"][0], **near)
     ours, theirs = resumed.full_state(), load_file(folder / "state.safetensors")
     assert ours.keys() == theirs.keys()
     for name, tensor in theirs.items():
-        torch.testing.assert_close(ours[name], tensor, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(
+            ours[name], tensor, rtol=0.0, atol=1e-2 if case == "bfloat16" else 1e-4
+        )
