@@ -1,5 +1,6 @@
 """Grading: the answer that is found, exact numbers, verdicts, and GSM8K's gold against itself."""
 
+import itertools
 import json
 import threading
 import time
@@ -253,8 +254,10 @@ def test_batch_releases_the_interpreter() -> None:
         assert left.is_set()
         return num_sleeps
 
-    # While a batch holds the interpreter, the first sleep ends after the batch.
-    assert any(num_sleeps_meanwhile() == 10 for _ in range(20))
+    # While a batch holds the interpreter, the first sleep ends after the batch. On a busy machine
+    # either may be late now and then, hence a few times out of many.
+    times = (num_sleeps_meanwhile() for _ in range(40))
+    assert len(list(itertools.islice((num for num in times if num == 10), 4))) == 4
 
 
 # data
