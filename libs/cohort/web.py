@@ -261,4 +261,5 @@ def serve(app: FastAPI, settings: ServiceSettings, port: int) -> None:
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=5,
+        timeout_keep_alive=30,
     )
