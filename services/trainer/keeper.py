@@ -106,7 +106,8 @@ class Keeper:
         first = self.record.started_at is None
         started_at = time.time() if first else self.record.started_at
         self.folder.outcome.unlink(missing_ok=True)
-        self.registry.update(self.run_id, state="starting", started_at=started_at, reason=None)
+        changes = {"started_at": started_at, "reason": None, "off_queue": False}
+        self.registry.update(self.run_id, state="starting", **changes)
         command = learner_command(self.settings, self.run_id, self.config.learner.world_size)
         process = LearnerProcess(command, learner_environment(self.settings), self.log_path)
         seen = self._last_event_id()

@@ -99,9 +99,10 @@ class Preflight:
 
     async def _task(self, config: RunConfig) -> Task | str | None:
         """The task, or the sentence why there is none; None when it takes too long to know."""
-        make = asyncio.to_thread(make_task, config.task.name, config.task.args, config.seed)
+        args = (config.task.name, config.task.args, config.seed)
         try:
-            return await asyncio.wait_for(make, self.settings.check_timeout_s)
+            async with asyncio.timeout(self.settings.check_timeout_s):
+                return await asyncio.to_thread(make_task, *args)
         except TaskError as error:
             return str(error)
         except TimeoutError:

@@ -53,8 +53,8 @@ class RunRecord(BaseModel):
     idempotency_key: str | None = None
     wanted: Literal["cancel", "pause"] | None = None
     """What someone asked for and the learner has not done yet."""
-    off_queue: bool = False
-    """Redis knows that the run does not train now: keys deleted, or parked while it is paused."""
+    off_queue: bool = True
+    """Redis does not name the run as active: never started, parked without a place, or deleted."""
 
 
 class Registry:

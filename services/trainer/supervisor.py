@@ -44,7 +44,7 @@ class Supervisor:
         self._keepers: dict[str, Keeper] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._loops: list[asyncio.Task[None]] = []
-        self._wake = asyncio.Event()
+        self._wake, self._chores_due = asyncio.Event(), asyncio.Event()
         self._tidied: str | None = None
 
     async def start(self) -> None:
@@ -99,7 +99,7 @@ class Supervisor:
             raise WrongState(f"Run {record.run_id} is being cancelled.")
         if record.run_id in self._keepers or record.state in ACTIVE:
             return self.registry.update(record.run_id, wanted="pause")
-        return self.registry.update(record.run_id, state="paused", off_queue=False)
+        return self.registry.update(record.run_id, state="paused")
 
     def _resume(self, record: RunRecord) -> RunRecord:
         if record.state != "paused":
@@ -138,6 +138,7 @@ class Supervisor:
         def done(_: asyncio.Task[None]) -> None:
             del self._keepers[run_id], self._tasks[run_id]
             self._wake.set()
+            self._chores_due.set()
 
         task.add_done_callback(done)
 
@@ -145,6 +146,7 @@ class Supervisor:
         """What must happen some time: late writes, Redis keys of ended runs, the mirror."""
         wait_s = _CHORES_S
         while True:
+            self._chores_due.clear()
             try:
                 await self._chores()
                 wait_s = _CHORES_S
@@ -153,24 +155,29 @@ class Supervisor:
                 wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
             except Exception:
                 log.exception("a chore broke")
-            await asyncio.sleep(wait_s)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._chores_due.wait()
 
     async def _chores(self) -> None:
         await asyncio.to_thread(self.registry.flush)
         for record in self.registry.records():
-            leaves = record.state in ENDED or record.state == "paused"
-            if leaves and not record.off_queue and record.run_id not in self._keepers:
+            has_place = record.run_id in self._keepers or record.state in ACTIVE
+            if not record.off_queue and not has_place:
                 await self._take_off_queue(record)
         if self.mirror is not None:
             await asyncio.to_thread(self.mirror.write, self.registry)
 
     async def _take_off_queue(self, record: RunRecord) -> None:
-        """The run gets no place meanwhile: a late command must not hit a learner that resumes."""
+        """Generators follow the oldest active run: one without a place must not be that.
+
+        The run gets no place meanwhile, or a late command could hit the learner that resumes it.
+        """
         leave = self.queue.close_run if record.state in ENDED else self.queue.park_run
         self._tidied = record.run_id
         try:
             await asyncio.to_thread(leave, record.run_id)
-            if self.registry.get(record.run_id).state == record.state:
+            if (self.registry.get(record.run_id).state in ENDED) == (record.state in ENDED):
                 self.registry.update(record.run_id, off_queue=True)
         finally:
             self._tidied = None

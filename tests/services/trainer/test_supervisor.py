@@ -165,6 +165,24 @@ async def test_pause_frees_the_place_and_resume_goes_on(make_rig: Any, valkey: s
     queue.close()
 
 
+async def test_a_run_that_lost_its_place_is_not_what_generators_follow(
+    make_rig: Any, valkey: str
+) -> None:
+    queue = RolloutQueue.from_url(valkey)
+    async with make_rig() as rig:
+        resumed, other = await rig.submit("obey"), await rig.submit("obey")
+        await rig.until(resumed, "running")
+        rig.worker.supervisor.steer(resumed, "pause")
+        await rig.until(resumed, "paused")
+        rig.worker.supervisor.steer(resumed, "resume")  # at once: it is in line behind the other
+        await rig.until(other, "running")
+        await rig.wait(lambda: queue.active_runs() == [other])
+        assert rig.view(resumed).state == "queued"
+        rig.worker.supervisor.steer(other, "cancel")
+        await rig.until(resumed, "succeeded")
+    queue.close()
+
+
 async def test_requests_that_make_no_sense_are_refused(make_rig: Any) -> None:
     async with make_rig() as rig:
         done, running = await rig.submit("ok"), await rig.submit("obey")
