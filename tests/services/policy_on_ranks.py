@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 from cohort.config import RunConfig
 from cohort.contracts.queue import GroupMessage
-from services.trainer.policy import Policy
+from services.trainer.learner.policy import Policy
 
 
 def train(folder: Path, rank: int, world_size: int) -> None:

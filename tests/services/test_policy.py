@@ -9,7 +9,7 @@ import torch
 
 from cohort.config import RunConfig
 from cohort.contracts.queue import GroupMessage
-from services.trainer.policy import Policy, TrainingDiverged, lr_factor
+from services.trainer.learner.policy import Policy, TrainingDiverged, lr_factor
 
 MakeGroup = Callable[..., GroupMessage]
 NewPolicy = Callable[..., Policy]

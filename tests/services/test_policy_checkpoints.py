@@ -11,8 +11,8 @@ from safetensors import safe_open
 
 from cohort.config import RunConfig
 from cohort.contracts.queue import GroupMessage
-from services.trainer.checkpoints import CheckpointError
-from services.trainer.policy import Policy
+from services.trainer.learner.checkpoints import CheckpointError
+from services.trainer.learner.policy import Policy
 
 SaveModel = Callable[..., Path]
 NewPolicy = Callable[..., Policy]

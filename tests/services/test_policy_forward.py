@@ -19,8 +19,8 @@ from cohort.contracts.queue import GroupCompletion
 from cohort.models import ModelError
 from cohort.rollouts.packing import Batch, Rollouts, collate, empty_batch
 from services.trainer import attention, forward
-from services.trainer.attention import use_products
-from services.trainer.forward import LogProbs, can_share_prefix
+from services.trainer.learner.attention import use_products
+from services.trainer.learner.forward import LogProbs, can_share_prefix
 
 SMALL = {
     "vocab_size": 50, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from cohort.config import RunConfig
 from cohort.contracts.queue import GroupMessage
-from services.trainer.policy import Policy
+from services.trainer.learner.policy import Policy
 
 SCRIPT = Path(__file__).with_name("policy_on_ranks.py")
 CASES: dict[str, dict[str, Any]] = {

@@ -26,10 +26,10 @@ from services.trainer.learner.inbox import Inbox
 from services.trainer.learner.link import Link, RunFailed, Stopped
 from services.trainer.learner.loop import Loop
 from services.trainer.learner.plan import Plan
+from services.trainer.learner.policy import Policy, TrainingDiverged
 from services.trainer.learner.publisher import Publisher
 from services.trainer.learner.team import Team, join
 from services.trainer.learner.waves import Waves
-from services.trainer.policy import Policy, TrainingDiverged
 
 log = logging.getLogger("cohort.learner")
 

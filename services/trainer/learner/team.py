@@ -16,7 +16,7 @@ from torch import Tensor, distributed
 
 from cohort.contracts.queue import GroupMessage
 from cohort.rollouts.wire import decode, encode
-from services.trainer.policy import Policy, TrainingDiverged
+from services.trainer.learner.policy import Policy, TrainingDiverged
 
 _PATIENCE = timedelta(days=7)  # followers wait through rollouts; the launcher kills orphans
 
@@ -60,10 +60,13 @@ class Team:
             if verb == "update":
                 with suppress(TrainingDiverged):  # rank 0 raises the same and says so
                     self.policy.update([decode(GroupMessage, data) for data in argument])
-            elif verb == "full_state":
-                self.policy.full_state()
+            elif verb == "save":
+                with suppress(OSError):  # likewise: a full disk is not the end
+                    self.policy.save(Path(argument))
+            elif verb == "load":
+                self.policy.load(Path(argument))
             else:
-                {"save": self.policy.save, "load": self.policy.load}[verb](Path(argument))
+                self.policy.full_state()
 
     def _tell(self, verb: str, argument: Any) -> None:
         if self.world_size > 1:

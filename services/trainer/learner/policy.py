@@ -30,8 +30,8 @@ from cohort.models import load_model
 from cohort.rollouts import packing
 from cohort.rollouts.packing import Batch, Rollouts
 from services.trainer import checkpoints
-from services.trainer.attention import use_products
-from services.trainer.forward import LogProbs, shard
+from services.trainer.learner.attention import use_products
+from services.trainer.learner.forward import LogProbs, shard
 
 _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 _SUMS = (
