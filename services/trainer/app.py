@@ -24,7 +24,7 @@ from services.trainer import __doc__ as promise
 from services.trainer.body import read_config
 from services.trainer.config import Settings
 from services.trainer.dashboard import OPEN_PATHS, dashboard
-from services.trainer.events import event_stream, first_events
+from services.trainer.events import Closing, event_stream, first_events
 from services.trainer.run_files import completion_rows, metric_rows
 from services.trainer.runs import KeyReused, UnknownRun
 from services.trainer.supervisor import Verb, WrongState
@@ -48,8 +48,11 @@ def same_origin(request: Request) -> None:
 def create_app(worker: Trainer, settings: Settings) -> FastAPI:
     """The API in front of `worker`, whose supervisor runs as long as the app does."""
 
+    closing = Closing()
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        closing.listen()
         await worker.supervisor.start()
         try:
             yield
@@ -68,6 +71,7 @@ def create_app(worker: Trainer, settings: Settings) -> FastAPI:
     _say_unknown_runs(app)
     _add_start(app, worker)
     _add_views(app, worker)
+    _add_events(app, worker, closing)
     _add_steering(app, worker)
     app.include_router(dashboard(settings))
     return app
@@ -155,18 +159,24 @@ def _add_views(app: FastAPI, worker: Trainer) -> None:
     @app.get("/runs/{run_id}/config", tags=["runs"], response_model=None)
     def config(run_id: str, request: Request) -> Response:
         """The resolved config: YAML, or JSON with `Accept: application/json`."""
-        resolved = registry.config(run_id)
+        try:
+            resolved = registry.config(run_id)
+        except FileNotFoundError:
+            message = f"The folder of run {run_id} is not there any more."
+            raise ApiError(404, "files_gone", message) from None
         if "application/json" in request.headers.get("accept", ""):
             return JSONResponse(resolved.model_dump(mode="json"))
         return Response(resolved.to_yaml(), media_type="application/yaml")
 
+
+def _add_events(app: FastAPI, worker: Trainer, closing: Closing) -> None:
     @app.get("/runs/{run_id}/events", tags=["runs"], response_model=None)
     async def events(run_id: str, last_event_id: Annotated[int, Header(ge=0)] = 0) -> Response:
         """Server-sent events after `Last-Event-ID`; 204 when the run has ended and none is left."""
-        reader, first, over = await first_events(registry, run_id, last_event_id)
+        reader, first, over = await first_events(worker.registry, run_id, last_event_id)
         if over:
             return Response(status_code=204)
-        stream = event_stream(registry, run_id, reader, first)
+        stream = event_stream(worker.registry, run_id, reader, first, closing)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 

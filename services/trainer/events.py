@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import signal
+import threading
 import time
 from collections.abc import AsyncIterator
+from types import FrameType
 
 from cohort.contracts.trainer import ENDED
 from services.trainer.run_files import EventReader, Row
@@ -12,6 +15,28 @@ from services.trainer.runs import Registry
 POLL_S = 0.2
 HEARTBEAT_S = 10.0
 """After this long without an event a comment is sent: both ends notice a dead connection."""
+
+
+class Closing:
+    """Whether this process was told to end: streams that never end by themselves must know."""
+
+    def __init__(self) -> None:
+        self.told = False
+
+    def listen(self) -> None:
+        """Hear SIGTERM and SIGINT before the server's own handlers; call when it has set them."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTERM, signal.SIGINT):
+            before = signal.getsignal(number)
+
+            def hear(number: int, frame: FrameType | None, before: object = before) -> None:
+                self.told = True
+                if callable(before):
+                    before(number, frame)
+
+            if callable(before):  # otherwise nobody else ends this process: leave it to the system
+                signal.signal(number, hear)
 
 
 async def first_events(
@@ -25,12 +50,12 @@ async def first_events(
 
 
 async def event_stream(
-    registry: Registry, run_id: str, reader: EventReader, events: list[Row]
+    registry: Registry, run_id: str, reader: EventReader, events: list[Row], closing: Closing
 ) -> AsyncIterator[bytes]:
-    """Ends when the run has ended and everything was sent."""
+    """Ends when the run has ended and everything was sent, or when this process ends."""
     yield b"retry: 1000\n\n"
     spoke_at = time.monotonic()
-    while True:
+    while not closing.told:
         for event in events:
             yield encode(event)
             spoke_at = time.monotonic()

@@ -219,6 +219,10 @@ async def test_the_config_comes_back_in_either_form(make_rig: Any, config: Any) 
         assert yaml.safe_load(as_yaml.text) == as_json.json()
         assert as_json.json()["seed"] == 7
         assert (await start(rig, as_json.json())).status_code == 202
+        await rig.until(run_id, "succeeded")
+        (rig.settings.runs_dir / run_id / "config.yaml").unlink()
+        gone = await rig.http.get(f"/runs/{run_id}/config")
+        assert problem(gone).startswith("404 files_gone")
 
 
 async def test_steering_answers_202_or_409(make_rig: Any, config: Any) -> None:

@@ -75,6 +75,7 @@ def test_the_client_starts_follows_and_reads_a_run(served: Served, config: Any) 
     assert list(client.events(started.run_id, after=len(events))) == []
 
     run_id = started.run_id
+    check_wire(f"{served.url}/runs/{run_id}/events", 1, len(events))
     assert client.run(run_id).state == "succeeded"
     assert [run.run_id for run in client.runs().runs] == [run_id]
     assert [row["step"] for row in client.metrics(run_id, since=1).rows] == [2, 3]
@@ -89,19 +90,19 @@ def test_the_client_starts_follows_and_reads_a_run(served: Served, config: Any) 
     assert (refused.value.status, refused.value.code) == (409, "wrong_state")
 
 
-def test_an_events_stream_is_one_event_per_message_with_ids(served: Served, config: Any) -> None:
-    run_id = served.client.start(config()).run_id
-    served.until(run_id, "succeeded")
-    response = httpx.get(f"{served.url}/runs/{run_id}/events", headers={"Last-Event-ID": "1"})
+def check_wire(url: str, last_event_id: int, last: int) -> None:
+    """One event per message, its id in front; nothing more is 204, which ends an EventSource."""
+    response = httpx.get(url, headers={"Last-Event-ID": str(last_event_id)})
     assert response.headers["content-type"].startswith("text/event-stream")
     retry, *messages = response.text.strip().split("\n\n")
     assert retry == "retry: 1000"
-    for number, message in enumerate(messages, 2):
+    for number, message in enumerate(messages, last_event_id + 1):
         first, kind, data = message.split("\n")
         event = json.loads(data.removeprefix("data: "))
         assert (first, kind) == (f"id: {number}", f"event: {event['type']}")
-    last = {"Last-Event-ID": str(number)}
-    assert httpx.get(f"{served.url}/runs/{run_id}/events", headers=last).status_code == 204
+    assert number == last
+    assert httpx.get(url, headers={"Last-Event-ID": str(last)}).status_code == 204
+    assert httpx.get(url, headers={"Last-Event-ID": "x"}).status_code == 422
 
 
 def test_events_end_when_the_run_pauses(served: Served, config: Any) -> None:
