@@ -1,4 +1,4 @@
-"""The run config (one YAML per run) and the base of every service's settings (environment variables).
+"""The run config (one YAML per run) and the base of every service's settings (environment).
 
 A run config is closed: an unknown field is an error that names it. What can be checked without a
 process is checked here; whether the machine can run it is the trainer's pre-flight.
@@ -77,7 +77,7 @@ class AlgorithmSection(Section):
     advantage: AdvantageSection = AdvantageSection()
     clip: ClipSection = ClipSection()
     aggregate: Literal["sequence_mean", "token_mean"] = "sequence_mean"
-    """`sequence_mean`: mean over completions of token means. `token_mean`: mean over all tokens of the step."""
+    """`sequence_mean`: mean over completions of token means. `token_mean`: over all tokens."""
     kl: KLSection = KLSection()
     epochs: int = Field(default=1, ge=1, le=64)
     """Passes over a step's groups."""
@@ -88,8 +88,8 @@ class AlgorithmSection(Section):
     def _group_large_enough(self) -> Self:
         if self.group_size < 2:
             raise ValueError(
-                f"group_size is {self.group_size}, but {self.name} compares the completions of a group"
-                " with each other: use 2 or more"
+                f"group_size is {self.group_size}, but {self.name} compares the completions of a"
+                " group with each other: use 2 or more"
             )
         return self
 
@@ -142,7 +142,7 @@ class LearnerSection(Section):
     world_size: int = Field(default=1, ge=1, le=1024)
     """Ranks (processes) that share the model by FSDP."""
     tokens_per_micro_batch: int = Field(default=4096, ge=1)
-    """Prompt and completion tokens of a forward, padding included; at least one group fits always."""
+    """Prompt and completion tokens of a forward, padding included; one completion fits always."""
     compute_dtype: Literal["bfloat16", "float32"] = "bfloat16"
 
 
@@ -194,7 +194,7 @@ class RunConfig(Section):
 
     @classmethod
     def from_yaml(cls, text: str) -> RunConfig:
-        """Read a config. Raises `ConfigError` with one sentence per mistake, each with its place."""
+        """Read a config. Raises `ConfigError`: one sentence per mistake, each with its place."""
         import yaml
 
         try:
@@ -252,7 +252,7 @@ class ServiceSettings(BaseSettings):
     host: str = "127.0.0.1"
     """Address to listen on."""
     api_key: str | None = None
-    """When set, `Authorization: Bearer` is required everywhere but /health, and sent to other services."""
+    """When set, `Authorization: Bearer` is required everywhere but /health, and sent to others."""
     redis_url: str = "redis://127.0.0.1:6379/0"
     trainer_url: str = "http://127.0.0.1:8000"
     generator_url: str = "http://127.0.0.1:8001"

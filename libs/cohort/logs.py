@@ -1,4 +1,4 @@
-"""JSON logs, one object a line on stderr, with secrets left out. Call `configure` once per process."""
+"""JSON logs, one object a line on stderr, secrets left out. Call `configure` once a process."""
 
 import json
 import logging

@@ -2,9 +2,9 @@
 
 runs/<id>/
   config.yaml         the resolved config            metrics.jsonl      one row per step
-  run.json            the registry's record          completions.jsonl  samples, training and eval
+  run.json            the registry's record          completions.jsonl  samples and their scores
   outcome.json        how the learner ended          ledger.jsonl       every group's fate, once
-  summary.json        the result, for people         events.jsonl       what happened, for live views
+  summary.json        the result, for people         events.jsonl       what happened, live
   checkpoints/step-<n>/   commits    weights/<version>/   published policies    model/   the result
 
 JSON files are written aside, synced and renamed: a reader never sees half of one. Rows are appended

@@ -18,7 +18,7 @@ from transformers import (
 from cohort.contracts.queue import GroupCompletion
 from cohort.models import ModelError
 from cohort.rollouts.packing import Batch, Rollouts, collate, empty_batch
-from services.trainer import attention, forward
+from services.trainer.learner import attention, forward
 from services.trainer.learner.attention import use_products
 from services.trainer.learner.forward import LogProbs, can_share_prefix
 

@@ -1,4 +1,4 @@
-"""What every message is: frozen, closed to unknown fields, described by the sentence under each field."""
+"""What every message is: frozen, closed to unknown fields, each field with its sentence."""
 
 from typing import Any
 

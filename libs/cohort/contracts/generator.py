@@ -17,7 +17,7 @@ class ChatMessage(Message):
 
 
 class VersionSpan(Message):
-    """Tokens `start` (inclusive) to `end` (exclusive) of a completion were sampled with `version`."""
+    """Tokens `start` up to, not including, `end` of a completion were sampled with `version`."""
 
     version: int
     start: int
@@ -40,7 +40,7 @@ class GenerateRequest(Message):
     seed: int = 0
     stop: tuple[str, ...] = ()
     min_policy_version: int = 0
-    """The request waits (until `timeout_s`) for a policy at least this new, then is answered 409 `stale_policy`."""
+    """The request waits until `timeout_s` for one at least this new, else 409 `stale_policy`."""
     timeout_s: float = Field(default=300.0, gt=0.0, le=3600.0)
 
 

@@ -1,4 +1,4 @@
-"""Messages of the durable rollout queue (Redis Streams, msgpack), as the learner and workers exchange them.
+"""Messages of the durable rollout queue, between the learner and the rollout workers.
 
 prompt   learner -> worker    one task row, to be completed G times and scored
 group    worker  -> learner   G scored completions of one prompt, or a typed failure
@@ -37,7 +37,7 @@ class Sampling(Message):
     top_p: float = Field(default=1.0, gt=0.0, le=1.0)
     stop: tuple[str, ...] = ()
     seed: int
-    """Random numbers are keyed by (seed, completion, position): the same request samples the same tokens."""
+    """Random numbers are keyed by (seed, completion, position), whatever else is in the batch."""
 
 
 class PromptMessage(Message):
@@ -45,7 +45,7 @@ class PromptMessage(Message):
 
     run_id: str
     group_id: str
-    """Deterministic: the same slot of the same run always has the same id, so a repeated push is a duplicate."""
+    """The same slot of a run always has the same id, so a repeated push is a duplicate."""
     step: int
     """The step that will train on the group (for `eval`: the policy version that is evaluated)."""
     purpose: Purpose
@@ -63,7 +63,7 @@ class PromptMessage(Message):
 
 
 class GroupCompletion(Message):
-    """One completion of a group. `ids`, `logprobs`, `loss_mask` and `offsets` have the same length."""
+    """One completion. `ids`, `logprobs`, `loss_mask` and `offsets` have the same length."""
 
     prompt_ids: tuple[int, ...]
     ids: tuple[int, ...]
@@ -110,7 +110,7 @@ class PolicyRecord(Message):
     """Folder of the weights, relative to the runs root."""
     fingerprint: str
     fence: int
-    """Epoch of the learner that published it; an older learner cannot overwrite a newer one's record."""
+    """Epoch of the learner that published it; an older one cannot overwrite its record."""
 
 
 class GeneratorRecord(Message):

@@ -1,4 +1,4 @@
-"""The reward service's wire: a batch of completions in, one typed result each out, in the same order."""
+"""The reward service's wire: a batch of completions in, a typed result each out, in order."""
 
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ class ScoreItem(Message):
     prompt: str = ""
     completion: str
     ground_truth: JsonValue = None
-    """A bare answer or any text from which the same extraction reads one; some verifiers take an object."""
+    """A bare answer or any text from which one can be read; some verifiers take an object."""
     num_tokens: int | None = None
     finish_reason: Literal["stop", "length", "abort"] | None = None
     group_id: str | None = None
@@ -63,13 +63,13 @@ class ScoreStep(Message):
 
 
 class ScoreResult(Message):
-    """The verdict on one item. `score` is None unless `status` is `scored`: trouble is never a 0."""
+    """The verdict on one item. `score` is None unless `status` is `scored`: never a silent 0."""
 
     id: str = ""
     score: float | None
     status: ScoreStatus
     verdict: str | None = None
-    """The first verifier's word: correct, wrong, no_answer, ambiguous, unparsable_answer, unparsable_gold, limit, ..."""
+    """The first verifier's word: correct, wrong, no_answer, unparsable_gold, limit, ..."""
     components: dict[str, ScoreComponent] = {}
     steps: tuple[ScoreStep, ...] = ()
     metrics: dict[str, float] = {}

@@ -80,7 +80,7 @@ class CompletionsResponse(Message):
 
 
 class RunEvent(Message):
-    """One server-sent event of a run; `id` counts from 1 and can be sent back as `Last-Event-ID`."""
+    """A server-sent event of a run; `id` counts from 1 and is sent back as `Last-Event-ID`."""
 
     id: int
     type: Literal["state", "step", "eval", "waiting", "log"]

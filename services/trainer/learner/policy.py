@@ -29,7 +29,7 @@ from cohort.contracts.queue import GroupMessage
 from cohort.models import load_model
 from cohort.rollouts import packing
 from cohort.rollouts.packing import Batch, Rollouts
-from services.trainer import checkpoints
+from services.trainer.learner import checkpoints
 from services.trainer.learner.attention import use_products
 from services.trainer.learner.forward import LogProbs, shard
 
