@@ -21,6 +21,9 @@ from services.sandbox.backends.namespace import Namespace, find_bwrap
 from services.sandbox.backends.pipes import Child
 from services.sandbox.backends.rlimits import Rlimits
 
+OTHERS = set()
+"""Children of this process before a test: a server that other files' tests use may be among them."""
+
 QUICK = {"cpu_ms": 2_000, "wall_ms": 20_000, "mem_mb": 128, "procs": 16}
 
 
@@ -47,12 +50,18 @@ def _jail(name):
     made, report = backend(name)
     if not report.ok:
         pytest.skip(f"this machine cannot run it: {report.reason}")
+    OTHERS.update(monitor.descendants(os.getpid()))
     before = len(list(Path("/proc/self/fd").iterdir()))
     yield functools.partial(run, made)
     outcome = run(made, "print('healthy', open('/dev/null').read())")
     assert (outcome.status, outcome.stdout.data) == ("ok", b"healthy \n")
-    assert monitor.descendants(os.getpid()) == []
+    assert started() == []
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+def started():
+    """Processes that the test has started, directly or not."""
+    return [pid for pid in monitor.descendants(os.getpid()) if pid not in OTHERS]
 
 
 def run(made, code, stdin=b"", files=None, language="python", **limits):
@@ -284,14 +293,14 @@ def test_a_cancelled_run_leaves_nothing(jail):
         made = jail.args[0]
         job = Job(b"import os, time\nos.fork()\ntime.sleep(60)", limits=RunLimits(**QUICK))
         task = asyncio.create_task(made.run(job, 0))
-        while len(monitor.descendants(os.getpid())) < 3:
+        while len(started()) < 3:
             await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(cancel())
-    assert monitor.descendants(os.getpid()) == []
+    assert started() == []
 
 
 def test_a_sandbox_killed_from_outside_is_not_the_programs_failure(namespace):
@@ -299,7 +308,7 @@ def test_a_sandbox_killed_from_outside_is_not_the_programs_failure(namespace):
         made = namespace.args[0]
         job = Job(b"import time; time.sleep(60)", limits=RunLimits(**QUICK))
         task = asyncio.create_task(made.run(job, 0))
-        while len(below := monitor.descendants(os.getpid())) < 3:
+        while len(below := started()) < 3:
             await asyncio.sleep(0.01)
         os.kill(below[1], signal.SIGKILL)
         return await task
