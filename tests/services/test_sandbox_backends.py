@@ -22,7 +22,7 @@ from services.sandbox.backends.pipes import Child
 from services.sandbox.backends.rlimits import Rlimits
 
 OTHERS = set()
-"""Children of this process before a test: a server that other files' tests use may be among them."""
+"""Children of this process before a test, for example a server that the tests of others share."""
 
 QUICK = {"cpu_ms": 2_000, "wall_ms": 20_000, "mem_mb": 128, "procs": 16}
 
