@@ -121,7 +121,7 @@ def _show_result(client: TrainerClient, config: RunConfig, run: RunView, stack: 
         ("model (loads in transformers)", str(folder / "model")),
         ("metrics", str(folder / "metrics.jsonl")),
         ("all completions", str(folder / "completions.jsonl")),
-        ("dashboard", "`cohort up`, then http://127.0.0.1:8000/"),
+        ("dashboard", f"`cohort up --runs {stack.plan.runs_dir}`, then http://127.0.0.1:8000/"),
     ]
     console().print()
     table([f"run {run.run_id}", run.state], rows)
