@@ -1,7 +1,8 @@
 """The worker: leases prompts, keeps its leases, pushes groups. One nursery holds all of it.
 
     lease --prompt--> work: generate, score --group--> push          as many as `max_groups` at once
-    renew      every third of a lease: what is not ours any more is dropped, another worker has it
+    renew      every third of a lease: what is not ours any more is dropped, another worker has it;
+               prompts of a paused run are given back
     look       which generators there are
     heartbeat  what the worker does, and what it waits for
 
@@ -139,12 +140,19 @@ class Worker:
     async def _renew(self) -> None:
         while True:
             await trio.sleep(self.settings.lease_s / 3)
-            for run_id, ids in self._held_by_run():
-                try:
-                    ours = await self._call(self.queue.renew, run_id, self.consumer, ids)
-                except QueueUnreachable:
-                    break
-                self._drop(set(ids) - set(ours))
+            with suppress(QueueUnreachable):  # whose leases ran out is said when it is back
+                active = await self._call(self.queue.active_runs)
+                for run_id, ids in self._held_by_run():
+                    if run_id in active:
+                        ours = await self._call(self.queue.renew, run_id, self.consumer, ids)
+                        self._drop(set(ids) - set(ours))
+                    else:
+                        await self._give_back(run_id, ids)
+
+    async def _give_back(self, run_id: str, ids: list[str]) -> None:
+        """A paused run: no generator serves it now, and others need the room."""
+        await self._call(self.queue.release, run_id, self.consumer, ids)
+        self._drop(set(ids))
 
     def _held_by_run(self) -> list[tuple[str, list[str]]]:
         by_run: dict[str, list[str]] = {}
@@ -192,7 +200,7 @@ class Worker:
             seconds = {"queue": queued_s, **group.seconds}
             await self._push(held, group.model_copy(update={"seconds": seconds}))
         if held.scope.cancelled_caught:
-            self._count("lease_lost", prompt, "another worker has the prompt, or the run is over")
+            self._count("lease_lost", prompt, "the run is paused or over, or another has it")
         del self._held[entry_id]  # not when the worker leaves: then `_leave` gives it back
         if not self._held:
             self.waiting.forget()

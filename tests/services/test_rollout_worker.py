@@ -378,6 +378,24 @@ def test_work_for_a_closed_run_is_dropped(
     assert queue.redis.keys(f"*{RUN}") == []
 
 
+def test_prompts_of_a_paused_run_are_given_back(
+    queue: RolloutQueue, settings: Settings, generator: Service
+) -> None:
+    """Else they hold the room that another run's need until their time is over, and then fail."""
+    wrong = 409, {"error": {"code": "wrong_policy", "message": "it serves another run"}}
+    generator.answer = lambda body: generate(body) if body["run_id"] != RUN else wrong
+    dispatch(queue, "g1", "g2")
+    with running(settings.model_copy(update={"max_groups": 2, "lease_s": 0.6})) as worker:
+        eventually(lambda: heartbeat(queue).busy == 2)
+        queue.park_run(RUN)
+        eventually(lambda: worker.counts["lease_lost"] == 2)
+        eventually(lambda: heartbeat(queue).busy == 0)
+        assert queue.read_groups(RUN, 64, 0.0) == []
+        generator.answer = generate
+        queue.open_run(RUN)
+        assert {group.status for group in collect(queue, 2)} == {"ok"}
+
+
 def test_it_outlives_redis(
     mortal_valkey: ValkeyServer, generator: Service, reward: Service
 ) -> None:
