@@ -182,6 +182,38 @@ def test_an_old_learner_changes_nothing(queue: RolloutQueue) -> None:
     queue.check_fence(RUN, 2)
 
 
+def test_the_queue_follows_a_learner_that_falls_back(queue: RolloutQueue) -> None:
+    """Its newest commit was lost: what it trained on is asked again instead of waited for."""
+    prompt = make_prompt("g1", step=3)
+    pass_through(queue, prompt)
+    (group,) = queue.read_groups(RUN, 1, 0.0)
+    queue.acknowledge(RUN, [group.entry_id], 1, committed_step=3)
+    assert queue.dispatch(prompt, 1) == "dup"
+    queue.resume(RUN, 1, committed_step=4, last_step=5)
+    assert queue.dispatch(prompt, 1) == "dup"
+    queue.resume(RUN, 1, committed_step=2, last_step=3)
+    assert queue.dispatch(prompt, 1) == "ok"
+
+
+def test_withdrawn_prompts_may_be_asked_again(queue: RolloutQueue) -> None:
+    kept, later = make_prompt("g1", step=1), make_prompt("g2", step=2)
+    question = make_prompt("e1", step=1, purpose="eval")
+    for prompt in (kept, later, question):
+        assert queue.dispatch(prompt, 1) == "ok"
+    leased = queue.lease_prompts(RUN, "w", 2, 0.0)
+    assert queue.raise_fence(RUN) == 2
+    with pytest.raises(Fenced):
+        queue.resume(RUN, 1, committed_step=0, last_step=1)
+    assert queue.resume(RUN, 2, committed_step=0, last_step=1) == 2
+    assert queue.renew(RUN, "w", [item.entry_id for item in leased]) == [leased[0].entry_id]
+    assert queue.dispatch(kept, 2) == "dup"
+    assert queue.dispatch(later, 2) == "ok"
+    assert queue.push_group("w", leased[1].entry_id, make_group(later)) == "dup"
+    (again,) = queue.lease_prompts(RUN, "w", 9, 0.0)
+    assert again.message == later
+    assert queue.push_group("w", again.entry_id, make_group(later)) == "ok"
+
+
 def test_a_fence_rises_above_what_the_learner_knows(queue: RolloutQueue) -> None:
     assert queue.raise_fence(RUN, above=7) == 8
     assert queue.raise_fence(RUN, above=3) == 9

@@ -7,8 +7,9 @@
 Promised, whoever is killed at whatever moment:
 - a dispatched group id is admitted to the rollouts exactly once: dispatching twice, pushing twice,
   or pushing what is committed already is a "dup";
-- nothing disappears: a prompt is deleted only together with the push of its group, a group only
-  when acknowledged; an unreadable entry comes back as a typed failure and a dead letter;
+- nothing disappears: a prompt is deleted only together with the push of its group, or withdrawn by
+  a learner that resumes and may dispatch it again; a group is deleted only when acknowledged; an
+  unreadable entry comes back as a typed failure and a dead letter;
 - never more than `capacity` groups lie undelivered; those that wait for a commit do not count;
 - a learner with an old fence changes nothing.
 
@@ -125,6 +126,17 @@ class RolloutQueue(Registry, Streams):
         head = (fence, prompt.group_id, prompt.step, prompt.purpose)
         word = self.run_script("dispatch", keys, [*head, *entry_fields(prompt)])
         return cast(Literal["ok", "dup"], word)
+
+    @reachable
+    def resume(self, run_id: str, fence: int, committed_step: int, last_step: int) -> int:
+        """Agree with the commit from which a new learner goes on, even one older than the last.
+
+        What an earlier learner asked for and nobody answered is withdrawn: all evaluations, and
+        groups of steps after `last_step`. They may be dispatched again; workers that hold one drop
+        it at their next renewal. Returns how many. Raises `Fenced` or `QueueLost`.
+        """
+        keys = [f"{key}:{run_id}" for key in ("fence", "committed", "dispatched", "prompts")]
+        return int(self.run_script("resume", keys, [fence, committed_step, last_step]))
 
     @reachable
     def read_groups(self, run_id: str, count: int, block_s: float) -> list[Delivered[GroupMessage]]:

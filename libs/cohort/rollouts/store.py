@@ -18,7 +18,10 @@ S = TypeVar("S", bound="Store")
 SOCKET_TIMEOUT_S = 10.0
 """A Redis that hangs for longer counts as unreachable."""
 MAX_BLOCK_S = SOCKET_TIMEOUT_S / 2
-_SCRIPTS = ("dispatch", "push", "acknowledge", "renew", "bury", "fenced_set", "raise_fence")
+_SCRIPTS = (
+    *("resume", "dispatch", "push", "acknowledge", "renew", "bury"),
+    *("fenced_set", "raise_fence"),
+)
 _DOWN = (
     exceptions.ConnectionError,  # loading, out of connections and wrong password included
     exceptions.TimeoutError,
