@@ -60,6 +60,29 @@ def test_a_full_disk_leaves_the_commit_before(folder: RunFolder) -> None:
     assert [place.name for place in folder.checkpoints.iterdir()] == ["step-000005"]
 
 
+def test_committing_a_step_again_never_leaves_it_without_its_policy(folder: RunFolder) -> None:
+    commits = Commits(folder, keep=2)
+    commit(commits, 5)
+    inode = (folder.checkpoints / "step-000005" / "policy").stat().st_ino
+    again = State(step=5, evals={"5": {"accuracy": 1.0}})
+    commits.write(again, lambda place: pytest.fail("the policy of a step does not change"))
+    assert (folder.checkpoints / "step-000005" / "policy").stat().st_ino == inode
+    resumed = Commits(folder, keep=2)
+    newest = resumed.newest()
+    assert newest is not None
+    assert newest[1].evals == {"5": {"accuracy": 1.0}}
+    resumed.write(newest[1], lambda place: pytest.fail("nor after a restart"))
+
+
+def test_what_was_half_written_is_deleted_at_the_next_start(folder: RunFolder) -> None:
+    for aside in (folder.checkpoints / ".step-000003.tmp", folder.weights / ".3.77.new"):
+        (aside / "inside").mkdir(parents=True)
+    (folder.weights / "2").mkdir()
+    Commits(folder, keep=2).rewind(State())
+    assert list(folder.checkpoints.iterdir()) == []
+    assert [place.name for place in folder.weights.iterdir()] == ["2"]
+
+
 def test_what_a_killed_learner_left_half_written_is_not_a_commit(folder: RunFolder) -> None:
     commits = Commits(folder, keep=2)
     commit(commits, 5)
