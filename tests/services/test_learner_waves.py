@@ -240,6 +240,17 @@ def test_an_evaluation_asks_each_question_once_and_repeats_what_failed() -> None
     assert len(world.acknowledged) == 6
 
 
+def test_an_answer_of_another_version_does_not_count_in_an_evaluation() -> None:
+    world = World(lambda prompt: reply(prompt, (1.0,), 5 if prompt.attempt == 0 else prompt.step))
+    plan = Plan("run", config(), make_task("arithmetic", config().task.args, 0))
+    inbox = Inbox(world, committed_step=0)  # type: ignore[arg-type]
+    evaluation = Evaluation(plan, world, inbox)  # type: ignore[arg-type]
+    groups = evaluation.collect(evaluation.ask(version=3, size=4))
+    assert [group.policy_version for group in groups] == [3] * 4
+    first, again = world.asked[0], world.asked[4]
+    assert first.sampling == again.sampling
+
+
 def test_the_plan_depends_on_nothing_but_config_and_slot() -> None:
     def plan(seed: int) -> Plan:
         run = config().model_copy(update={"seed": seed})

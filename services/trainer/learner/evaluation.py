@@ -33,25 +33,31 @@ class Evaluation:
         return asked
 
     def collect(self, asked: Asked) -> list[GroupMessage]:
-        """Wait for every answer; a failed group is asked again, a bounded number of times."""
+        """Wait for every answer; a failed group is asked again, a bounded number of times.
+
+        So is one that another version answered.
+        """
         answers: dict[int, GroupMessage] = {}
         open_ids = dict(enumerate(asked.ids))
         for attempt in range(1, self.plan.config.rollout.max_failures + 1):
             delivered = self.inbox.wait(list(open_ids.values()))
             self.link.acknowledge([entry.entry_id for entry in delivered])
-            failed = {}
+            failed: dict[int, str | None] = {}
             for index, entry in zip(open_ids, delivered, strict=True):
-                if entry.message.status == "ok":
-                    answers[index] = entry.message
+                group = entry.message
+                if group.status == "failed":
+                    failed[index] = group.reason
+                elif group.policy_version != asked.version:
+                    failed[index] = f"version {group.policy_version} answered"
                 else:
-                    failed[index] = entry.message
+                    answers[index] = group
             if not failed:
                 return [answers[index] for index in sorted(answers)]
             open_ids = {index: self._id(asked.version, index, attempt) for index in failed}
             for index, group_id in open_ids.items():
                 row = asked.rows[index]
                 self.link.dispatch(self.plan.eval_prompt(row, group_id, asked.version, attempt))
-        reason = next(iter(failed.values())).reason
+        reason = next(iter(failed.values()))
         raise RunFailed(f"the evaluation of version {asked.version} failed: {reason}")
 
     def _id(self, version: int, index: int, attempt: int) -> str:
