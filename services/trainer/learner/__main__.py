@@ -77,16 +77,7 @@ def lead(
         commits = Commits(folder, config.checkpoint.keep)
         newest = commits.newest()
         link.open(above=newest[1].fence if newest else 0)
-        loop = build(config, folder, settings, link, world_size, commits)
-        try:
-            loop.run()
-            finish(loop)
-        except Stopped as stop:
-            if stop.state == "paused":
-                loop.commit()
-            raise
-        finally:
-            loop.team.stop()
+        train(build(config, folder, settings, link, world_size, commits))
     except Stopped as stop:
         return {"state": stop.state, "reason": None}
     except (RunFailed, TrainingDiverged, ModelError, TaskError) as error:
@@ -94,6 +85,26 @@ def lead(
     finally:
         link.release()
     return {"state": "succeeded", "reason": None}
+
+
+def train(loop: Loop) -> None:
+    """All of the run, or as much as there is until someone stops it.
+
+    The other ranks are let go at ends where they are known to listen. After a crash here they may
+    wait inside a collective, where a message would hang both sides: then torchrun ends them.
+    """
+    try:
+        try:
+            loop.run()
+            finish(loop)
+        except Stopped as stop:
+            if stop.state == "paused":
+                loop.try_commit()
+            raise
+    except (Stopped, RunFailed, TrainingDiverged):
+        loop.team.stop()
+        raise
+    loop.team.stop()
 
 
 def build(
@@ -122,6 +133,7 @@ def build(
             publisher.adopt(int(version), fingerprint)
         folder.event("log", message=f"Resumed from the commit of step {state.step}.")
     commits.rewind(state)
+    link.resume(state.step, last_step=state.step + 1 + config.rollout.max_lag)
     inbox = Inbox(link, state.step)
     algorithm = get_algorithm(config.algorithm)
     waves = Waves(plan, link, inbox, algorithm.has_signal, publisher.fingerprint_of)
@@ -142,6 +154,7 @@ def build(
 def finish(loop: Loop) -> None:
     """Leave the result: model/ and summary.json."""
     folder, state, config = loop.folder, loop.state, loop.config
+    loop.link.check_fence()
     source = folder.weights / str(state.step)
     aside = folder.root / ".model.tmp"
     shutil.rmtree(aside, ignore_errors=True)

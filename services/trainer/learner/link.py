@@ -12,9 +12,12 @@ from contextlib import suppress
 from typing import TypeVar
 
 from cohort.contracts.queue import GeneratorRecord, GroupMessage, PolicyRecord, PromptMessage
-from cohort.rollouts.queue import Delivered, QueueUnreachable, RolloutQueue
+from cohort.rollouts.queue import Delivered, Fenced, QueueLost, QueueUnreachable, RolloutQueue
 
 LEASE_TTL_S = 10.0
+_AT_ONCE_S = 0.001
+_REMIND_S = 30.0
+_LOOK_S = 0.05
 T = TypeVar("T")
 
 
@@ -45,7 +48,9 @@ class Link:
         self._waiting = waiting
         self._waiting_for: str | None = None
         self._no_worker_since: float | None = None
-        self._next_look = 0.0
+        self._next_look, self._next_reminder = 0.0, time.monotonic() + _REMIND_S
+        self._unanswered: dict[str, PromptMessage] = {}
+        self._policy: PolicyRecord | None = None
 
     def open(self, above: int = 0) -> None:
         """Take the run over: from now on no older learner can change anything.
@@ -58,22 +63,39 @@ class Link:
         threading.Thread(target=self._hold_lease, name="lease", daemon=True).start()
 
     def release(self) -> None:
-        """Give the learner's lease back; it runs out by itself if Redis is away."""
-        with suppress(QueueUnreachable):
-            self.queue.release_learner(self.run_id)
+        """End this learner's lease; it runs out by itself if Redis is away. Another's it leaves."""
+        with suppress(QueueUnreachable, Fenced, QueueLost):
+            self.queue.hold_learner(self.run_id, self.fence, _AT_ONCE_S)
 
     def dispatch(self, prompt: PromptMessage) -> None:
         """Ask for a group; asking twice is asking once."""
+        self._unanswered[prompt.group_id] = prompt
         self._patiently(lambda: self.queue.dispatch(prompt, self.fence))
+
+    def resume(self, committed_step: int, last_step: int) -> None:
+        """Go on from a commit; groups up to `last_step` can be sampled with its weights.
+
+        What earlier learners asked for beyond that is taken back: it needs versions that are yet
+        to be published again. Until then workers could not answer it, and would have no room for
+        what is asked first.
+        """
+        resume = self.queue.resume
+        self._patiently(lambda: resume(self.run_id, self.fence, committed_step, last_step))
 
     def pending(self) -> list[Delivered[GroupMessage]]:
         """What an earlier learner was given and did not commit."""
-        return self._patiently(lambda: self.queue.pending_groups(self.run_id))
+        return self._answered(self._patiently(lambda: self.queue.pending_groups(self.run_id)))
 
     def read(self, block_s: float = 0.5) -> list[Delivered[GroupMessage]]:
         """New groups, if any come within `block_s`; looks after the run about once a second."""
         self.look_around()
-        return self._patiently(lambda: self.queue.read_groups(self.run_id, 256, block_s))
+        read = self.queue.read_groups
+        return self._answered(self._patiently(lambda: read(self.run_id, 256, block_s)))
+
+    def _answered(self, groups: list[Delivered[GroupMessage]]) -> list[Delivered[GroupMessage]]:
+        for group in groups:
+            self._unanswered.pop(group.message.group_id, None)
+        return groups
 
     def acknowledge(self, entry_ids: Sequence[str], committed_step: int | None = None) -> None:
         """The entries are committed, or will never be needed."""
@@ -81,23 +103,40 @@ class Link:
             ids = list(entry_ids)
             ack = self.queue.acknowledge
             self._patiently(lambda: ack(self.run_id, ids, self.fence, committed_step))
+        for prompt in list(self._unanswered.values()):
+            if prompt.purpose == "train" and prompt.step <= (committed_step or 0):
+                del self._unanswered[prompt.group_id]
 
     def publish(self, record: PolicyRecord) -> None:
         """Move the policy record."""
+        self._policy = record
         self._patiently(lambda: self.queue.publish_policy(record))
 
     def generators(self) -> list[GeneratorRecord]:
         """Generators that are alive."""
         return list(self._patiently(self.queue.generators))
 
+    def check_fence(self) -> None:
+        """Raise if this learner was fenced off: it may not write any more."""
+        self._patiently(lambda: self.queue.check_fence(self.run_id, self.fence))
+
     def check(self) -> None:
         """Raise if this learner was fenced off, or if someone asked the run to stop."""
-        self._patiently(lambda: self.queue.check_fence(self.run_id, self.fence))
+        self.check_fence()
         control = self._patiently(lambda: self.queue.control(self.run_id))
         if control == "cancel":
             raise Stopped("cancelled")
         if control == "pause":
             raise Stopped("paused")
+
+    def wait_while(self, trouble: Callable[[], str | None]) -> None:
+        """Until `trouble` returns None, or the limit is over; says what it waits for."""
+        started = time.time()
+        while (what := trouble()) and (for_s := time.time() - started) < self.limit_s:
+            self.check()
+            self._report(what, for_s)
+            time.sleep(_LOOK_S)
+        self._report(None, 0.0)
 
     def look_around(self) -> None:
         """About once a second: fence, control, and whether the workers get anywhere."""
@@ -105,6 +144,7 @@ class Link:
             return
         self._next_look = time.monotonic() + 1.0
         self.check()
+        self._remind()
         workers = list(self._patiently(self.queue.workers))
         now = time.time()
         if not workers:
@@ -118,6 +158,20 @@ class Link:
             self._report(what, now - since)
         else:
             self._report(None, 0.0)
+
+    def _remind(self) -> None:
+        """Say again what is current and what is awaited.
+
+        A Redis that came back from its disk may have forgotten its last second; what it still
+        knows does not change.
+        """
+        if time.monotonic() < self._next_reminder:
+            return
+        self._next_reminder = time.monotonic() + _REMIND_S
+        if self._policy is not None:
+            self.publish(self._policy)
+        for prompt in list(self._unanswered.values()):
+            self.dispatch(prompt)
 
     def _report(self, what: str | None, for_s: float) -> None:
         if what is not None and for_s > self.limit_s:

@@ -17,7 +17,8 @@ the same groups still pending.
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from cohort.config import RunConfig
@@ -62,6 +63,7 @@ class Loop:
     def run(self) -> None:
         """All remaining steps, then the last evaluation."""
         self._publish()
+        self.publisher.settle(self.state.step)
         while self.state.step < self.config.steps:
             self._evaluate()
             self._dispatch_ahead()
@@ -76,6 +78,7 @@ class Loop:
                 filled = self.waves.fill(step)
             with self._clock("train"):
                 update = self.team.update([entry.group for entry in filled.trained])
+        self.link.check_fence()  # the rows belong to whoever runs the run now
         self.state.step = step
         self.uncommitted += [entry.entry_id for entry in filled.entries]
         self._record(step, filled, update)
@@ -97,27 +100,42 @@ class Loop:
         step, last = self.state.step, self.state.step == self.config.steps
         due = step - self.committed_step >= self.config.checkpoint.every
         if due or last:
-            try:
-                self.commit()
-            except OSError as error:
-                if last:
-                    raise RunFailed(f"the last checkpoint could not be written: {error}") from error
+            error = self.try_commit()
+            if error is not None and last:
+                raise RunFailed(f"the last checkpoint could not be written: {error}") from error
+
+    def try_commit(self) -> OSError | None:
+        """Commit. A disk that refuses is said and returned: the commit before stays, and so do
+        the groups that came after it."""
+        try:
+            self.commit()
+        except OSError as error:
+            with suppress(OSError):  # the same disk
                 self.folder.event(
                     "log",
-                    message=f"Step {step} could not be committed ({error}); the commit of step "
-                    f"{self.committed_step} stays, and the next step tries again.",
+                    message=f"Step {self.state.step} could not be committed ({error}); the commit "
+                    f"of step {self.committed_step} stays.",
                 )
+            return error
+        return None
 
     def commit(self) -> None:
-        """Write a checkpoint; acknowledge its groups only when it is on disk."""
+        """Write a checkpoint; acknowledge its groups only when it is on disk.
+
+        A request to pause does not keep it from being written: pausing commits.
+        """
         with self._clock("commit"):
-            self.link.check()
+            self.link.check_fence()
             self.state.fence = self.link.fence
             self.state.seconds = self.elapsed_s()
-            self.commits.write(self.state, self.team.save)
+            self.commits.write(self.state, self._save_policy)
             self.committed_step = self.state.step
             self.link.acknowledge(self.uncommitted, self.committed_step)
             self.uncommitted = []
+
+    def _save_policy(self, folder: Path) -> None:
+        self.team.save(folder)
+        self.link.check_fence()  # that took a while
 
     def elapsed_s(self) -> float:
         """Seconds of the run so far, lost work left out."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cohort.contracts.queue import PolicyRecord
+from cohort.contracts.queue import GeneratorRecord, PolicyRecord
 from cohort.run_folder import RunFolder
 from cohort.weights import write_version
 from services.trainer.learner.link import Link
@@ -56,6 +56,29 @@ class Publisher:
         )
         self.link.publish(record)
         self._delete_old(version)
+
+    def settle(self, version: int) -> None:
+        """Right after a start: until generators have left the weights that a crash undid.
+
+        They are newer than `version`, so a generator that has not looked at the record yet would
+        answer with them. One that never leaves them is not waited for beyond the run's limit: what
+        it samples is dropped.
+        """
+        self.link.wait_while(lambda: self._stray(version))
+
+    def _stray(self, version: int) -> str | None:
+        for generator in self.link.generators():
+            ours = generator.run_id == self.folder.run_id
+            reachable = generator.version >= version - self.max_lag
+            if ours and reachable and self._differs(generator):
+                return (
+                    f"generator {generator.generator_id}: it still serves version"
+                    f" {generator.version} of a learner that crashed"
+                )
+        return None
+
+    def _differs(self, generator: GeneratorRecord) -> bool:
+        return self._fingerprints.get(generator.version) != generator.fingerprint
 
     def _delete_old(self, version: int) -> None:
         """Versions that neither a sample in flight nor a generator can still need."""
