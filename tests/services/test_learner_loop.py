@@ -1,5 +1,6 @@
 """How a learner ends: paused, fenced off, failed or crashed. Only the folder is real."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,10 @@ import pytest
 
 from cohort.config import RunConfig
 from cohort.contracts.queue import GeneratorRecord, PolicyRecord
+from cohort.models import ModelError
 from cohort.rollouts.queue import Fenced, QueueLost
 from cohort.run_folder import RunFolder, read_rows
+from services.trainer.learner import __main__ as start
 from services.trainer.learner.__main__ import train
 from services.trainer.learner.commits import Commits, State
 from services.trainer.learner.link import RunFailed, Stopped
@@ -212,6 +215,33 @@ def test_other_ranks_are_spoken_to_only_where_they_listen(
     with pytest.raises(type(error)):
         train(loop_of(world))
     assert world.stopped == let_go
+
+
+def test_a_model_that_is_not_there_yet_is_made_before_the_ranks_meet(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Afterwards transformers would write nothing on this rank, and call it done."""
+    done: list[str] = []
+    world.folder.config.write_text(loop_of(world).config.to_yaml())
+    monkeypatch.setenv("COHORT_RUNS_DIR", str(world.folder.root.parent))
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.delenv("COHORT_PARENT_PID", raising=False)
+    monkeypatch.setattr(sys, "argv", ["learner", "--run-id", "run"])
+    monkeypatch.setattr("cohort.logs.configure", lambda *_: None)
+
+    def resolve(*_: Any) -> Path:
+        done.append("model")
+        return world.folder.root
+
+    def join() -> tuple[int, int]:
+        done.append("join")
+        return 1, 2
+
+    monkeypatch.setattr(start, "resolve", resolve)
+    monkeypatch.setattr(start, "join", join)
+    monkeypatch.setattr(start, "Policy", lambda *_: raise_(ModelError("that will do")))
+    assert start.main() == 0
+    assert done == ["model", "join", "model"]
 
 
 class Generators:

@@ -45,6 +45,11 @@ def main() -> int:
     logs.configure("learner", settings.log_level)
     folder = RunFolder(settings.runs_dir, run_id)
     config = RunConfig.from_yaml(folder.config.read_text())
+    if "RANK" in os.environ:
+        # Whoever comes first makes a model that is not there yet. Once the ranks have met,
+        # transformers writes on rank 0 alone, and another one would leave a folder without weights.
+        with suppress(ModelError):  # raised again, and said, by `lead`
+            resolve(config, settings)
     rank, world_size = join()
     if rank:
         with suppress(ModelError):  # rank 0 raises the same and says so
