@@ -85,7 +85,8 @@ class Supervisor:
     def _cancel(self, record: RunRecord) -> RunRecord:
         if record.state in ENDED:
             raise WrongState(f"Run {record.run_id} has already {_ended(record)}.")
-        if record.run_id in self._keepers or record.state in ACTIVE:
+        kept = record.run_id in self._keepers and record.state != "paused"  # then it just left
+        if kept or record.state in ACTIVE:
             return self.registry.update(record.run_id, wanted="cancel")
         changes = {"reason": None, "ended_at": time.time(), "wanted": None, "off_queue": False}
         return self.registry.update(record.run_id, state="cancelled", **changes)

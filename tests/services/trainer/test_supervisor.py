@@ -8,6 +8,7 @@ import pytest
 
 from cohort.rollouts.queue import RolloutQueue
 from cohort.run_folder import read_rows
+from services.trainer.keeper import Keeper
 from services.trainer.supervisor import WrongState
 
 pytestmark = pytest.mark.anyio
@@ -163,6 +164,16 @@ async def test_pause_frees_the_place_and_resume_goes_on(make_rig: Any, valkey: s
         assert len(rig.lives(run_id)) == 2
         assert view.restarts == 0
     queue.close()
+
+
+async def test_a_run_is_cancelled_even_while_its_keeper_lets_go(make_rig: Any) -> None:
+    async with make_rig() as rig:
+        registry, supervisor = rig.worker.registry, rig.worker.supervisor
+        run_id = registry.create(rig.run_config("obey")).run_id
+        registry.update(run_id, state="paused")
+        supervisor._keepers[run_id] = Keeper(registry, rig.worker.queue, rig.settings, run_id)
+        assert supervisor.steer(run_id, "cancel").state == "cancelled"
+        del supervisor._keepers[run_id]
 
 
 async def test_a_run_that_lost_its_place_is_not_what_generators_follow(
