@@ -166,8 +166,19 @@ class Supervisor:
             has_place = record.run_id in self._keepers or record.state in ACTIVE
             if not record.off_queue and not has_place:
                 await self._take_off_queue(record)
+        await self._park_strangers()
         if self.mirror is not None:
             await asyncio.to_thread(self.mirror.write, self.registry)
+
+    async def _park_strangers(self) -> None:
+        """A run that only Redis remembers (its folder is gone or elsewhere) must not be served."""
+        known = {record.run_id for record in self.registry.records()}
+        for run_id in await asyncio.to_thread(self.queue.active_runs):
+            if run_id not in known and not await asyncio.to_thread(
+                self.queue.learner_alive, run_id
+            ):
+                log.warning("run %s is not in this runs folder: parked in the queue", run_id)
+                await asyncio.to_thread(self.queue.park_run, run_id)
 
     async def _take_off_queue(self, record: RunRecord) -> None:
         """Generators follow the oldest active run: one without a place must not be that.

@@ -194,6 +194,14 @@ async def test_a_run_that_lost_its_place_is_not_what_generators_follow(
     queue.close()
 
 
+async def test_a_run_that_only_redis_remembers_is_not_served(make_rig: Any, valkey: str) -> None:
+    queue = RolloutQueue.from_url(valkey)
+    queue.open_run("of-another-folder")
+    async with make_rig() as rig:
+        await rig.wait(lambda: queue.active_runs() == [])
+    queue.close()
+
+
 async def test_requests_that_make_no_sense_are_refused(make_rig: Any) -> None:
     async with make_rig() as rig:
         done, running = await rig.submit("ok"), await rig.submit("obey")
