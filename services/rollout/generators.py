@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import httpx
+import trio
 
 from cohort.clients import AsyncGeneratorClient
 from cohort.contracts.generator import GenerateRequest, GenerateResponse
@@ -13,6 +14,9 @@ from cohort.transport import ServiceError, Unreachable
 
 _REST_S = 2.0
 """A generator that just failed is asked again before that only when there is no other."""
+WATCH_S = 5.0
+SILENCE_S = 20.0
+"""A generator that works answers /health at once; one that is this silent will not answer."""
 
 
 class Generators:
@@ -27,6 +31,7 @@ class Generators:
         self._clients: dict[str, AsyncGeneratorClient] = {}
         self._rows: Counter[str] = Counter()
         self._rests_until: dict[str, float] = {}
+        self._calls: dict[str, set[trio.CancelScope]] = {}
 
     def update(self, records: Sequence[GeneratorRecord]) -> None:
         """What Redis says now."""
@@ -35,14 +40,39 @@ class Generators:
     async def generate(self, request: GenerateRequest) -> GenerateResponse:
         """Ask the best generator, once. Raises `ServiceError`, and `Unreachable` without answer."""
         record = self._pick(request)
+        client = self._client(record.url)
+        calls = self._calls.setdefault(record.url, set())
         self._rows[record.url] += request.num_completions
         try:
-            return await self._client(record.url).generate(request)
+            with trio.CancelScope() as call:
+                calls.add(call)
+                try:
+                    return await client.generate(request)
+                finally:
+                    calls.remove(call)
+            why = f"it has not answered /health for {SILENCE_S:g} s"
+            raise Unreachable("generator", record.url, why)
         except (ServiceError, httpx.HTTPError):
             self._rests_until[record.url] = time.monotonic() + _REST_S
             raise
         finally:
             self._rows[record.url] -= request.num_completions
+
+    async def watch(self) -> None:
+        """End calls to a generator that is frozen: their own time is long, since sampling is."""
+        while True:
+            await trio.sleep(WATCH_S)
+            async with trio.open_nursery() as nursery:
+                for url, calls in self._calls.items():
+                    if calls:
+                        nursery.start_soon(self._watch_one, url, frozenset(calls))
+
+    async def _watch_one(self, url: str, calls: frozenset[trio.CancelScope]) -> None:
+        with trio.move_on_after(SILENCE_S) as asked:
+            await self._client(url).health()
+        if asked.cancelled_caught:
+            for call in calls & self._calls[url]:
+                call.cancel()
 
     def _pick(self, request: GenerateRequest) -> GeneratorRecord:
         """Not resting, of this run, new enough; among these the one with the most room."""

@@ -85,7 +85,7 @@ class Worker:
         """Work. An unexpected exception of a loop comes out of here."""
         try:
             async with trio.open_nursery() as nursery:
-                for loop in (self._heartbeat, self._renew, self._look):
+                for loop in (self._heartbeat, self._renew, self._look, self.generators.watch):
                     nursery.start_soon(loop)
                 await self._lease(nursery)
                 with trio.move_on_after(self.settings.grace_s):
