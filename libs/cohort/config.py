@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cohort.contracts.base import JsonValue
 from cohort.contracts.reward import RewardSpec
+
+Beta = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
 class Section(BaseModel):
@@ -26,7 +28,7 @@ class Section(BaseModel):
 class ModelSection(Section):
     """Which model is trained."""
 
-    path: str
+    path: str = Field(min_length=1)
     """`bundled:smollm2-135m-instruct`, a Hugging Face name, or a folder."""
     dtype: Literal["float32"] = "float32"
     """Master weights are float32: smaller types round small updates away."""
@@ -110,7 +112,7 @@ class RolloutSection(Section):
     temperature: float = Field(default=1.0, gt=0.0, le=10.0)
     top_p: float = Field(default=1.0, gt=0.0, le=1.0)
     """Below 1 the sampled log-probs are renormalised over the kept set and the ratio is biased."""
-    stop: tuple[str, ...] = ()
+    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     max_lag: int = Field(default=0, ge=0, le=16)
     """Samples are at most this many policy versions old; 0 is on-policy."""
     dynamic_sampling: DynamicSampling = DynamicSampling()
@@ -126,7 +128,7 @@ class OptimizerSection(Section):
     """AdamW on float32 master weights."""
 
     lr: float = Field(default=1e-6, gt=0.0)
-    betas: tuple[float, float] = (0.9, 0.95)
+    betas: tuple[Beta, Beta] = (0.9, 0.95)
     eps: float = Field(default=1e-8, gt=0.0)
     weight_decay: float = Field(default=0.0, ge=0.0)
     max_grad_norm: float = Field(default=1.0, gt=0.0)
@@ -156,7 +158,7 @@ class EvalSection(Section):
     final_size: int = Field(default=256, ge=0)
     """Questions at the start and at the end."""
     num_completions: int = Field(default=1, ge=1)
-    temperature: float = Field(default=0.0, ge=0.0)
+    temperature: float = Field(default=0.0, ge=0.0, le=10.0)
 
 
 class CheckpointSection(Section):
@@ -198,7 +200,7 @@ class RunConfig(Section):
         import yaml
 
         try:
-            data = yaml.safe_load(text)
+            data = yaml.load(text, _unique_keys())
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -223,6 +225,23 @@ class RunConfig(Section):
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
 
 
+def _unique_keys() -> Any:
+    """YAML's safe loader, which takes the last of two equal keys, made to refuse the second."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                    problem = f"{key.value} is given twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+            return super().construct_mapping(node, deep)
+
+    return Loader
+
+
 class ConfigError(ValueError):
     """A run config that cannot be used; `problems` has one sentence each."""
 
@@ -238,6 +257,8 @@ def sentence(error: dict[str, Any]) -> str:
         return f"{place}: unknown field"
     if error["type"] == "missing":
         return f"{place}: required, but missing"
+    if error["type"] == "too_short" and place == "rewards":
+        return "rewards: name at least one verifier, for example {verifier: math}"
     message = str(error["msg"]).removeprefix("Value error, ")
     return f"{place}: {message[:1].lower()}{message[1:]}"
 

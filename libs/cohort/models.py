@@ -39,8 +39,13 @@ def resolve_model(path: str, state_dir: Path) -> Path:
     """
     if path.startswith(BUNDLED):
         return _bundled(path.removeprefix(BUNDLED), state_dir)
-    folder = Path(path).expanduser()
-    if folder.exists():
+    try:
+        folder = Path(path).expanduser()
+        there = folder.exists()
+    except (OSError, RuntimeError) as error:  # a name too long, `~` of nobody
+        why = getattr(error, "strerror", None) or error
+        raise ModelError(f"model path {path[:80]} cannot be looked at: {why}") from None
+    if there:
         return _checked(folder)
     if path.startswith(("/", ".", "~")) or not _HUB_NAME.fullmatch(path):
         raise ModelError(f"model path {path} does not exist")
@@ -78,6 +83,8 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def _checked(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise ModelError(f"model path {folder} is a file, not a model folder")
     if not (folder / "config.json").is_file():
         raise ModelError(
             f"model folder {folder} has no config.json: it is not a Hugging Face model"

@@ -38,8 +38,13 @@ def look_up(path: str, settings: Settings) -> ModelFacts:
     """Reads config.json and safetensors headers only. Raises `ModelProblem`."""
     if path.startswith(BUNDLED):
         return _bundled(path.removeprefix(BUNDLED), settings)
-    folder = Path(path).expanduser()
-    if not folder.exists() and not path.startswith(("/", ".", "~")) and _HUB_NAME.fullmatch(path):
+    try:
+        folder = Path(path).expanduser()
+        there = folder.exists()
+    except (OSError, RuntimeError) as error:  # a name too long, `~` of nobody
+        why = getattr(error, "strerror", None) or error
+        raise ModelProblem(f"model path {path[:80]} cannot be looked at: {why}") from None
+    if not there and not path.startswith(("/", ".", "~")) and _HUB_NAME.fullmatch(path):
         return ModelFacts(f"Hugging Face name {path}: the learner downloads it")
     roots = settings.roots
     if roots is not None and not any(_is_inside(folder, root) for root in roots):
@@ -68,7 +73,8 @@ def _bundled(name: str, settings: Settings) -> ModelFacts:
 
 def _folder(folder: Path, where: str) -> ModelFacts:
     if not folder.is_dir():
-        raise ModelProblem(f"model path {folder} does not exist")
+        what = "is a file, not a model folder" if folder.exists() else "does not exist"
+        raise ModelProblem(f"model path {folder} {what}")
     try:
         config = json.loads((folder / "config.json").read_text())
     except FileNotFoundError:

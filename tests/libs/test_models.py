@@ -54,7 +54,11 @@ def test_folders_are_checked(tmp_path: Path) -> None:
         resolve_model(str(tmp_path / "nowhere"), tmp_path)
     with pytest.raises(ModelError, match=r"has no config\.json"):
         resolve_model(str(tmp_path), tmp_path)
+    with pytest.raises(ModelError, match="cannot be looked at: File name too long"):
+        resolve_model("x" * 5000, tmp_path)
     (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match="is a file, not a model folder"):
+        resolve_model(str(tmp_path / "config.json"), tmp_path)
     (tmp_path / "pytorch_model.bin").write_bytes(b"a pickle")
     with pytest.raises(ModelError, match="no safetensors"):
         resolve_model(str(tmp_path), tmp_path)

@@ -178,6 +178,8 @@ def test_models_that_cannot_be_used_are_told_why(tmp_path: Path) -> None:
         "empty": "no config.json",
         "bare": "no safetensors",
         "torn": "not a safetensors file",
+        "torn/config.json": "is a file, not a model folder",
+        "x" * 5000: "cannot be looked at: File name too long",
     }.items():
         with pytest.raises(ModelProblem, match=words):
             look_up(str(tmp_path / name), settings)
