@@ -67,6 +67,13 @@ def error_of(service: str, response: httpx.Response) -> ServiceError:
         return ServiceError(service, response.status_code, "http_error", text)
 
 
+def _is_service(response: httpx.Response, service: str) -> bool:
+    try:
+        return response.is_success and response.json().get("service") == service
+    except (ValueError, AttributeError):
+        return False
+
+
 def _body(body: BaseModel | None) -> dict[str, Any]:
     if body is None:
         return {}
@@ -122,10 +129,10 @@ class Client:
         return reply.model_validate_json(self.request(method, path, **_body(body)).content)
 
     def health(self) -> bool:
-        """Whether the service answers, without retrying."""
+        """Whether this service, and not another one, answers; without retrying."""
         try:
-            return self.http.get("/health").is_success
-        except httpx.TransportError:
+            return _is_service(self.http.get("/health"), self.service)
+        except (httpx.HTTPError, httpx.InvalidURL):
             return False
 
 
@@ -185,10 +192,10 @@ class AsyncClient:
         return reply.model_validate_json((await self.request(method, path, **kwargs)).content)
 
     async def health(self) -> bool:
-        """Whether the service answers, without retrying."""
+        """Whether this service, and not another one, answers; without retrying."""
         try:
-            return (await self.http.get("/health")).is_success
-        except httpx.TransportError:
+            return _is_service(await self.http.get("/health"), self.service)
+        except (httpx.HTTPError, httpx.InvalidURL):
             return False
 
     async def ready(self) -> list[str]:

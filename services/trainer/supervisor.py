@@ -105,8 +105,9 @@ class Supervisor:
     def _resume(self, record: RunRecord) -> RunRecord:
         if record.state != "paused":
             still = ", wait until it is paused" if record.wanted == "pause" else ""
+            is_now = f"has {_ended(record)}" if record.state in ENDED else f"is {record.state}"
             raise WrongState(
-                f"Run {record.run_id} is {record.state}{still}: only a paused run can be resumed."
+                f"Run {record.run_id} {is_now}{still}: only a paused run can be resumed."
             )
         self.registry.folder(record.run_id).outcome.unlink(missing_ok=True)
         return self.registry.update(record.run_id, state="queued", queued_at=time.time())

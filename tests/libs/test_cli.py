@@ -153,6 +153,7 @@ def test_mistakes_are_one_sentence(cohort: Any, args: list[str], code: int, sent
     [
         (["up", "--port-base", "70000"], "'70000' is not a port between 1 and 65532"),
         (["up", "--only", "reward,learner"], "no service 'learner': choose from valkey, sandbox"),
+        (["up", "--redis", "here"], "'here' is not a URL like redis://127.0.0.1:6379/0"),
         (["up", "--workers", "0"], "'0' is not a whole number above 0"),
         (["nosuch"], "invalid choice: 'nosuch'"),
         ([], "the following arguments are required: COMMAND"),

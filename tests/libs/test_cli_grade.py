@@ -60,6 +60,8 @@ def test_eval_answers_held_out_questions(
         ('\n{"completion"', "line 2 is not JSON"),
         ("[]", "line 1 has no text in `completion`"),
         ("\n", "has no rows"),
+        ("[" * 100_000, "line 1 is not JSON"),
+        ('{"completion": "\\ud800", "answer": "4"}', "line 1 has half of a surrogate pair"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, text: str, sentence: str) -> None:
@@ -67,6 +69,23 @@ def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, text: str, sentence:
     path.write_text(text)
     with pytest.raises(UsageError, match=sentence):
         read_items(path)
+
+
+def test_only_a_newline_ends_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '\ufeff{"completion": "4\u2028", "answer": "4"}\r\n\n{"completion": "", "answer": 1}'
+    )
+    assert [item.id for item in read_items(path)] == ["1", "3"]
+
+
+def test_where_the_scores_go_is_checked_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "answers.jsonl", ROWS)
+    assert main(["score", str(file), "--out", str(tmp_path / "nosuch" / "x")]) == 2
+    err = capsys.readouterr().err
+    assert err == f"cohort: cannot write {tmp_path}/nosuch/x: No such file or directory\n"
 
 
 def test_what_was_not_scored_is_no_zero() -> None:

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from cohort import __version__
 from cohort.clients import ServiceError
-from cohort.config import ConfigError
+from cohort.config import ConfigError, sentence
 
 EXAMPLES = """
 first steps:
@@ -65,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         return _fail(f"the command needs the package {error.name}: pip install 'cohort[cli]'")
     args = parser.parse_args(argv)
+    from pydantic import ValidationError
+
     from cohort.cli.console import Failure
     from cohort.launcher import StackError, StartError
 
@@ -77,11 +79,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("\n".join(error.problems), 2)
     except (ServiceError, StackError, StartError) as error:
         return _fail(str(error))
+    except ValidationError as error:  # what an option says does not fit into a request
+        return _fail(sentence(dict(error.errors()[0])), 2)
     except ImportError as error:
         return _fail(f"this needs the package {error.name}: pip install 'cohort[all]'")
     except BrokenPipeError:  # the reader of our output, `head` for example, has gone
         sys.stderr.close()
         return 1
+    except OSError as error:  # a disk that is full, a folder that may not be written
+        return _fail(f"{error.filename or 'the system says'}: {error.strerror or error}")
     except KeyboardInterrupt:
         return 130
 

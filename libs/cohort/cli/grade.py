@@ -105,6 +105,8 @@ def run_score(args: argparse.Namespace) -> int:
     """Prints the accuracy and writes one result per row."""
     items = read_items(args.file)
     spec = _spec(args.verifier, args)
+    out = args.out or args.file.with_suffix(".scores.jsonl")
+    check_writable(out)
     url = service_url(args, "reward", args.url)
     with RewardClient(url, api_key=api_key()) as client:
         reachable = client.health()
@@ -116,7 +118,6 @@ def run_score(args: argparse.Namespace) -> int:
         needs = {"reward"} | ({"sandbox"} if spec.verifier == "code" else set())
         with temporary(args, needs) as stack:
             results = _score(stack.urls["reward"], items, spec)
-    out = args.out or args.file.with_suffix(".scores.jsonl")
     out.write_text("".join(result.model_dump_json() + "\n" for result in results))
     _print_report({"file": str(args.file), "scores": str(out), **_report(results)}, args.json)
     return 0
@@ -136,7 +137,7 @@ def json_object(text: str, option: str) -> dict[str, Any]:
 def read_items(path: Path) -> list[ScoreItem]:
     """Rows of a JSON Lines file as items. Raises `UsageError` with the line that is wrong."""
     try:
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"cannot read {path}: {why}") from None
@@ -146,11 +147,22 @@ def read_items(path: Path) -> list[ScoreItem]:
     return items
 
 
+def check_writable(path: Path) -> None:
+    """Raise `UsageError` before the work is done, not after it."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
 def _item(path: Path, line_number: int, line: str) -> ScoreItem:
     place = f"{path}, line {line_number}"
     try:
         row = json.loads(line)
-    except ValueError:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{place} has half of a surrogate pair, which is no character") from None
+    except (ValueError, RecursionError):
         raise UsageError(f"{place} is not JSON") from None
     if not isinstance(row, dict) or not isinstance(row.get("completion"), str):
         raise UsageError(f"{place} has no text in `completion`")

@@ -158,7 +158,8 @@ def run_verb(args: argparse.Namespace) -> int:
     if args.json:
         say_json(run.model_dump(mode="json"))
     else:
-        say(f"run {run.run_id} is {run.state}; asked to {args.verb}")
+        done = {"pause": "paused", "resume": "queued", "cancel": "cancelled"}[args.verb]
+        say(f"run {run.run_id} is {run.state}{'' if run.state == done else f': {args.verb} asked'}")
     return 0
 
 

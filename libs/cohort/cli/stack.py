@@ -48,7 +48,9 @@ def add_commands(commands: Any) -> None:
         "--only", type=services, default=frozenset(SERVICES), metavar="A,B", help=_only_help()
     )
     up.add_argument("--workers", type=positive, default=1, metavar="N", help="rollout workers")
-    up.add_argument("--redis", metavar="URL", help="use this Redis instead of an own Valkey")
+    up.add_argument(
+        "--redis", type=redis_url, metavar="URL", help="use this Redis instead of an own Valkey"
+    )
     up.add_argument(
         "--runs", type=Path, default=Path("runs"), metavar="DIR", help="folder of all runs"
     )
@@ -75,6 +77,13 @@ def port_base(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 65532:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port between 1 and 65532")
     return int(text)
+
+
+def redis_url(text: str) -> str:
+    """An address that the Redis client takes."""
+    if not text.startswith(("redis://", "rediss://", "unix://")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a URL like redis://127.0.0.1:6379/0")
+    return text
 
 
 def positive(text: str) -> int:
