@@ -211,7 +211,7 @@ async def test_requests_that_make_no_sense_are_refused(make_rig: Any) -> None:
         for run_id, verb, word in [
             (done, "cancel", "already succeeded"),
             (done, "pause", "already succeeded"),
-            (done, "resume", "is succeeded"),
+            (done, "resume", "has succeeded"),
             (running, "resume", "is running"),
         ]:
             with pytest.raises(WrongState, match=word):
