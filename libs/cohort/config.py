@@ -272,8 +272,9 @@ class ServiceSettings(BaseSettings):
 
     host: str = "127.0.0.1"
     """Address to listen on."""
-    api_key: str | None = None
-    """When set, `Authorization: Bearer` is required everywhere but /health, and sent to others."""
+    api_key: str | None = Field(default=None, pattern=r"^[ -~]*$")
+    """When set, `Authorization: Bearer` is required everywhere but /health, and sent to others.
+    Plain ASCII: it travels in a header."""
     redis_url: str = "redis://127.0.0.1:6379/0"
     trainer_url: str = "http://127.0.0.1:8000"
     generator_url: str = "http://127.0.0.1:8001"

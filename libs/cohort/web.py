@@ -172,7 +172,8 @@ def _bug(error: Exception, request_id: str) -> ApiError:
 def _key_given(request: Request, key: str) -> bool:
     """Constant-time check of the bearer header, the dashboard's cookie or a `/key/{key}/` path."""
     header = request.headers.get("authorization", "")
-    candidates = [header.removeprefix("Bearer ") if header.startswith("Bearer ") else ""]
+    scheme, _, given = header.partition(" ")
+    candidates = [given if scheme.lower() == "bearer" else ""]
     candidates.append(request.cookies.get("cohort_key", ""))
     if request.url.path.startswith("/key/"):
         candidates.append(request.url.path.split("/")[2])

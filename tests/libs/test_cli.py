@@ -148,6 +148,29 @@ def test_mistakes_are_one_sentence(cohort: Any, args: list[str], code: int, sent
     assert err.count("\n") == 1
 
 
+def test_a_key_that_is_missing_wrong_or_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = StackPlan(
+        state_dir=tmp_path, only=frozenset({"reward"}), port_base=None, env={"COHORT_API_KEY": "k"}
+    )
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"completion": "4", "answer": "4"}')
+    command = ["score", str(rows), "--state", str(tmp_path)]
+    monkeypatch.setenv("COHORT_API_KEY", "k")  # the launcher asks /ready with it
+    with Stack(plan, lambda _: None):
+        assert main(command) == 0
+        monkeypatch.setenv("COHORT_API_KEY", "wrong")
+        assert main(command) == 1
+        monkeypatch.setenv("COHORT_API_KEY", "sch\u20acn")
+        assert main(command) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert err == [
+        "cohort: the reward wants its API key: set COHORT_API_KEY to it",
+        "cohort: COHORT_API_KEY must be plain ASCII: it travels in a header",
+    ]
+
+
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [

@@ -114,6 +114,8 @@ def test_the_api_key_guards_everything_but_health() -> None:
         )
     right = {"Authorization": "Bearer k3y"}
     assert ask(app, "POST", "/echo", headers=right, **body).status_code == 200
+    right = {"Authorization": "bearer k3y"}  # the scheme's name has no case
+    assert ask(app, "POST", "/echo", headers=right, **body).status_code == 200
     assert (
         ask(app, "POST", "/echo", headers={"Cookie": "cohort_key=k3y"}, **body).status_code == 200
     )

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from pydantic import ValidationError
+
 from cohort import __version__
 from cohort.clients import ServiceError
 from cohort.config import ConfigError, sentence
@@ -65,8 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         return _fail(f"the command needs the package {error.name}: pip install 'cohort[cli]'")
     args = parser.parse_args(argv)
-    from pydantic import ValidationError
-
     from cohort.cli.console import Failure
     from cohort.launcher import StackError, StartError
 
@@ -75,21 +75,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except Failure as error:
         return _fail(str(error), error.exit_code)
-    except ConfigError as error:
-        return _fail("\n".join(error.problems), 2)
-    except (ServiceError, StackError, StartError) as error:
-        return _fail(str(error))
-    except ValidationError as error:  # what an option says does not fit into a request
-        return _fail(sentence(dict(error.errors()[0])), 2)
-    except ImportError as error:
-        return _fail(f"this needs the package {error.name}: pip install 'cohort[all]'")
     except BrokenPipeError:  # the reader of our output, `head` for example, has gone
         sys.stderr.close()
         return 1
-    except OSError as error:  # a disk that is full, a folder that may not be written
-        return _fail(f"{error.filename or 'the system says'}: {error.strerror or error}")
     except KeyboardInterrupt:
         return 130
+    except (ConfigError, ValidationError) as error:
+        return _fail(_what_is_wrong(error), 2)
+    except (ServiceError, StackError, StartError, ImportError, OSError) as error:
+        return _fail(_what_failed(error))
+
+
+def _what_is_wrong(error: ConfigError | ValidationError) -> str:
+    """`ValidationError`: what an option says does not fit into a request."""
+    problems = (
+        error.problems
+        if isinstance(error, ConfigError)
+        else [sentence(dict(item)) for item in error.errors()]
+    )
+    return "\n".join(problems)
+
+
+def _what_failed(error: Exception) -> str:
+    if isinstance(error, ServiceError) and error.status == 401:
+        return f"the {error.service} wants its API key: set COHORT_API_KEY to it"
+    if isinstance(error, ImportError):
+        return f"this needs the package {error.name}: pip install 'cohort[all]'"
+    if isinstance(error, OSError):
+        return f"{error.filename or 'the system says'}: {error.strerror or error}"
+    return str(error)
 
 
 def _fail(sentence: str, code: int = 1) -> int:

@@ -22,7 +22,7 @@ from cohort.cli.console import (
 )
 from cohort.cli.grade import TIMEOUT_S, model_folder
 from cohort.cli.stack import positive
-from cohort.clients import AsyncGeneratorClient, ServiceError
+from cohort.clients import AsyncGeneratorClient, Unreachable
 from cohort.contracts.generator import ChatMessage
 
 EXAMPLES = """\
@@ -73,7 +73,7 @@ async def _policy(url: str) -> int:
     client = AsyncGeneratorClient(url, api_key=api_key(), retry_for_s=0.0)
     try:
         return (await client.policy()).version
-    except ServiceError as error:
+    except Unreachable as error:
         hint = "start a stack with `cohort up`, or name a MODEL"
         raise Failure(f"{error}; {hint}") from None
     finally:

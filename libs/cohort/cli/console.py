@@ -106,7 +106,10 @@ def service_url(args: argparse.Namespace, who: str, given: str | None = None) ->
 
 def api_key() -> str | None:
     """The key that the services ask for, if any."""
-    return os.environ.get("COHORT_API_KEY") or None
+    key = os.environ.get("COHORT_API_KEY") or None
+    if key and not (key.isascii() and key.isprintable()):
+        raise UsageError("COHORT_API_KEY must be plain ASCII: it travels in a header")
+    return key
 
 
 @contextmanager

@@ -84,5 +84,7 @@ def dashboard(settings: ServiceSettings) -> APIRouter:
 
 def _file(name: str, status: int = 200) -> Response:
     path = _FOLDER / name
-    kind = _TYPES[path.suffix]
-    return Response(path.read_bytes(), status_code=status, media_type=kind, headers=_HEADERS)
+    kind, content = _TYPES[path.suffix], path.read_bytes()
+    if status == 401:
+        content = content.replace(b" hidden>", b">")
+    return Response(content, status_code=status, media_type=kind, headers=_HEADERS)

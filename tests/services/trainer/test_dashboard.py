@@ -57,6 +57,7 @@ async def test_the_key_becomes_a_cookie_that_scripts_cannot_read(make_rig: Any) 
         assert 'name="key"' in (await rig.http.get("/")).text
         wrong = await rig.http.post("/login", data={"key": "nope"})
         assert wrong.status_code == 401
+        assert '<p class="notice bad">That is not the key' in wrong.text
         assert "set-cookie" not in wrong.headers
         right = await rig.http.post("/login", data={"key": 'k"ey; 1'})
         assert (right.status_code, right.headers["location"]) == (303, "/")
