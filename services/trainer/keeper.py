@@ -20,7 +20,7 @@ from cohort.rollouts.queue import QueueUnreachable, RolloutQueue
 from services.trainer.config import Settings
 from services.trainer.learner_process import (
     LearnerProcess,
-    describe_exit,
+    describe_death,
     learner_command,
     learner_environment,
     log_tail,
@@ -106,7 +106,7 @@ class Keeper:
         first = self.record.started_at is None
         started_at = time.time() if first else self.record.started_at
         self.folder.outcome.unlink(missing_ok=True)
-        changes = {"started_at": started_at, "reason": None, "off_queue": False}
+        changes = {"started_at": started_at, "off_queue": False}
         self.registry.update(self.run_id, state="starting", **changes)
         command = learner_command(self.settings, self.run_id, self.config.learner.world_size)
         process = LearnerProcess(command, learner_environment(self.settings), self.log_path)
@@ -118,7 +118,7 @@ class Keeper:
         try:
             while (code := await process.ended(self.settings.poll_s)) is None:
                 if self.record.state == "starting" and await self._is_at_work(seen):
-                    self.registry.update(self.run_id, state="running")
+                    self.registry.update(self.run_id, state="running", reason=None)
                 if self.stopping or self._is_past_grace():
                     code = await process.stop(self.settings.kill_grace_s)
                     break
@@ -126,10 +126,11 @@ class Keeper:
         except BaseException:
             await process.stop(0.0)
             raise
-        log.info("learner of run %s ended: %s", self.run_id, describe_exit(code))
+        how = describe_death(code, self.log_path)
+        log.info("learner of run %s ended: %s", self.run_id, how)
         with suppress(QueueUnreachable):  # nobody is behind this lease any more
             await asyncio.to_thread(self.queue.release_learner, self.run_id)
-        return describe_exit(code)
+        return how
 
     async def _is_at_work(self, seen: int) -> bool:
         """Whether the learner has taken its lease, or said anything after event `seen`."""
@@ -192,7 +193,7 @@ class Keeper:
         log.warning("run %s: %s", self.run_id, message)
         self._event("log", message=message, level="warning")
         restarts = self.record.restarts + 1
-        self.registry.update(self.run_id, state="starting", restarts=restarts)
+        self.registry.update(self.run_id, state="starting", reason=message, restarts=restarts)
         self._waiting(None)
         until = time.monotonic() + wait_s
         while time.monotonic() < until and not self.stopping:

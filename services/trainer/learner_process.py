@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from services.trainer.config import Settings
 
 _LOG_TAIL_BYTES = 16384
 _LOG_TAIL_LINES = 8
+_FULL_BYTES = 2**20
 
 
 def learner_command(settings: Settings, run_id: str, world_size: int) -> list[str]:
@@ -97,6 +99,17 @@ def describe_exit(code: int) -> str:
         name = f"signal {-code}"
     hint = ", perhaps for lack of memory" if name == "SIGKILL" else ""
     return f"killed by {name}{hint}"
+
+
+def describe_death(code: int, log_path: Path) -> str:
+    """An exit code for people; a full disk is named, since nobody can write that into a file."""
+    try:
+        full = shutil.disk_usage(log_path.parent).free < _FULL_BYTES
+        full = full or (code > 0 and "No space left on device" in log_tail(log_path))
+    except OSError:
+        full = False
+    hint = f", the disk of {log_path.parent} is full" if full else ""
+    return f"{describe_exit(code)}{hint}"
 
 
 def log_tail(path: Path) -> str:

@@ -1,6 +1,7 @@
 """Runs and their learners: ends, deaths, requests, restarts of the trainer. Real processes."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from cohort.rollouts.queue import RolloutQueue
 from cohort.run_folder import read_rows
 from services.trainer.keeper import Keeper
+from services.trainer.learner_process import describe_death
 from services.trainer.supervisor import WrongState
 
 pytestmark = pytest.mark.anyio
@@ -303,3 +305,17 @@ async def test_redis_that_comes_back_is_used_again(
         mortal_valkey.start()
         await rig.until(run_id, "paused", "succeeded")
         await rig.wait(lambda: not rig.worker.missing())
+
+
+async def test_a_death_on_a_full_disk_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "learner.log"
+    assert describe_death(-9, log) == "killed by SIGKILL, perhaps for lack of memory"
+    log.write_text("OSError: [Errno 28] No space left on device\n")
+    full = f"exit code 1, the disk of {tmp_path} is full"
+    assert describe_death(1, log) == full
+    log.unlink()
+    usage = shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    assert describe_death(1, log) == full
