@@ -199,8 +199,10 @@ class RunConfig(Section):
         """Read a config. Raises `ConfigError`: one sentence per mistake, each with its place."""
         import yaml
 
+        from cohort.strict_yaml import load
+
         try:
-            data = yaml.load(text, _unique_keys())
+            data = load(text)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -223,23 +225,6 @@ class RunConfig(Section):
         import yaml
 
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
-
-
-def _unique_keys() -> Any:
-    """YAML's safe loader, which takes the last of two equal keys, made to refuse the second."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen = set()
-            for key, _ in node.value:
-                if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                    problem = f"{key.value} is given twice"
-                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-                seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
-            return super().construct_mapping(node, deep)
-
-    return Loader
 
 
 class ConfigError(ValueError):
@@ -287,6 +272,20 @@ class ServiceSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     max_body_mb: float = Field(default=64.0, gt=0.0)
     """Larger request bodies are answered 413."""
+
+    @classmethod
+    def read(cls) -> Self:
+        """From the environment. Mistakes end the process, one sentence each, without the values."""
+        try:
+            return cls()
+        except ValidationError as error:
+            raise SystemExit("\n".join(map(_about_variable, error.errors()))) from None
+
+
+def _about_variable(error: Any) -> str:
+    name = str(error["loc"][0])
+    name = name if name.startswith("COHORT_") else f"COHORT_{name.upper()}"
+    return sentence({**error, "loc": (name,)})
 
 
 def num_cores() -> int:

@@ -16,7 +16,7 @@ from services.generator.sampler import Sampler
 
 def main() -> None:
     """Run until told to stop."""
-    settings = Settings()
+    settings = Settings.read()
     configure("generator", settings.log_level)
     if parent := os.environ.get("COHORT_PARENT_PID"):
         die_with_parent(int(parent))

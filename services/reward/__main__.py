@@ -14,7 +14,7 @@ from services.reward.verifiers import build_verifiers
 
 def main() -> None:
     """Run until told to stop."""
-    settings = Settings()
+    settings = Settings.read()
     configure("reward", settings.log_level)
     if parent := os.environ.get("COHORT_PARENT_PID"):
         die_with_parent(int(parent))

@@ -16,7 +16,7 @@ from services.rollout.worker import Worker
 
 def main() -> None:
     """Run until told to stop; an unexpected error ends the process with its traceback."""
-    settings = Settings()
+    settings = Settings.read()
     if sys.argv[1:] == ["--check"]:
         sys.exit(check(settings))
     if parent := os.environ.get("COHORT_PARENT_PID"):

@@ -14,7 +14,7 @@ def main() -> None:
     parent = os.environ.get("COHORT_PARENT_PID")
     if parent is not None:
         die_with_parent(int(parent))
-    settings = Settings()
+    settings = Settings.read()
     logs.configure("sandbox", settings.log_level)
     web.serve(create_app(Sandbox(settings), settings), settings, settings.port)
 

@@ -12,7 +12,7 @@ from services.trainer.worker import Trainer
 
 def main() -> None:
     """Serve until SIGTERM."""
-    settings = Settings()
+    settings = Settings.read()
     if parent := os.environ.get("COHORT_PARENT_PID"):
         die_with_parent(int(parent))
     logs.configure("trainer", settings.log_level)

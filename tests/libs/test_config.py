@@ -2,7 +2,7 @@
 
 import pytest
 
-from cohort.config import ConfigError, RunConfig
+from cohort.config import ConfigError, RunConfig, ServiceSettings
 
 CONFIG = "model: {path: x}\ntask: {name: arithmetic}\nrewards: [{verifier: math}]\nsteps: 4\n"
 
@@ -29,3 +29,14 @@ def test_a_mistake_is_named_with_its_place(more: str, sentence: str) -> None:
 def test_a_reward_is_needed() -> None:
     with pytest.raises(ConfigError, match="rewards: name at least one verifier, for example"):
         RunConfig.from_yaml(CONFIG.replace("[{verifier: math}]", "[]"))
+
+
+def test_a_mistake_in_the_environment_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COHORT_LOG_LEVEL", "loud")
+    monkeypatch.setenv("COHORT_API_KEY", "sch\u00f6n")
+    with pytest.raises(SystemExit) as end:
+        ServiceSettings.read()
+    key, level = str(end.value).splitlines()
+    assert key.startswith("COHORT_API_KEY: string should match pattern")
+    assert level.startswith("COHORT_LOG_LEVEL: input should be 'debug', 'info'")
+    assert "sch" not in key  # a secret must not get into logs
