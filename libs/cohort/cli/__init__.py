@@ -63,6 +63,16 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     try:
+        return _run(argv)
+    except BrokenPipeError:  # the reader of our output, `head` for example, has gone
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
         parser = build_parser()
     except ImportError as error:
         return _fail(f"the command needs the package {error.name}: pip install 'cohort[cli]'")
@@ -75,11 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except Failure as error:
         return _fail(str(error), error.exit_code)
-    except BrokenPipeError:  # the reader of our output, `head` for example, has gone
-        sys.stderr.close()
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    except BrokenPipeError:
+        raise
     except (ConfigError, ValidationError) as error:
         return _fail(_what_is_wrong(error), 2)
     except (ServiceError, StackError, StartError, ImportError, OSError) as error:
