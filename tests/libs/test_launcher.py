@@ -194,6 +194,20 @@ def test_the_base_moves_on_when_its_ports_are_taken(tmp_path: Path) -> None:
         assert Stack(plan, print)._choose_ports() > 8000
 
 
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("redis://127.0.0.1:1/0", "Redis at 127.0.0.1:1 cannot be used: .*: start that Redis, or"),
+        ("redis://127.0.0.1:port/0", "is not a Redis URL: "),
+    ],
+)
+def test_a_redis_that_is_not_there_is_named_at_once(tmp_path: Path, url: str, words: str) -> None:
+    plan = StackPlan(tmp_path / "runs", tmp_path, only=frozenset({"rollout"}), redis_url=url)
+    with pytest.raises(StackError, match=words):
+        Stack(plan, lambda _: None).__enter__()
+    assert running_stack(tmp_path) is None
+
+
 def test_an_unknown_service_is_named(tmp_path: Path) -> None:
     with pytest.raises(StackError, match="cannot start 'learner': the services are valkey, sand"):
         Stack(StackPlan(state_dir=tmp_path, only=frozenset({"learner"})), print)

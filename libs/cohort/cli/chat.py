@@ -22,7 +22,7 @@ from cohort.cli.console import (
 )
 from cohort.cli.grade import TIMEOUT_S, model_folder
 from cohort.cli.stack import positive
-from cohort.clients import AsyncGeneratorClient, Unreachable
+from cohort.clients import AsyncGeneratorClient, ServiceError, Unreachable
 from cohort.contracts.generator import ChatMessage
 
 EXAMPLES = """\
@@ -73,7 +73,11 @@ async def _policy(url: str) -> int:
     client = AsyncGeneratorClient(url, api_key=api_key(), retry_for_s=0.0)
     try:
         return (await client.policy()).version
-    except Unreachable as error:
+    except ServiceError as error:
+        if error.status == 404:
+            raise Failure(f"what answers at {url} is not a generator") from None
+        if not isinstance(error, Unreachable):
+            raise
         hint = "start a stack with `cohort up`, or name a MODEL"
         raise Failure(f"{error}; {hint}") from None
     finally:

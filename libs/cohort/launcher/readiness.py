@@ -33,6 +33,23 @@ def valkey_missing(port: int) -> str | None:
     return None if answer.startswith(b"+PONG") else answer.decode(errors="replace").strip()
 
 
+def redis_missing(url: str) -> str | None:
+    """Of a Redis that runs elsewhere."""
+    from cohort.rollouts.queue import QueueUnreachable, RolloutQueue
+
+    try:
+        queue = RolloutQueue.from_url(url)
+    except ValueError as error:
+        return f"{url} is not a Redis URL: {error}"
+    try:
+        queue.workers()
+    except QueueUnreachable as error:
+        return str(error)
+    finally:
+        queue.close()
+    return None
+
+
 def worker_missing(redis_url: str, worker_id: str) -> str | None:
     """Of a rollout worker: its heartbeat in Redis."""
     from cohort.rollouts.queue import QueueUnreachable, RolloutQueue

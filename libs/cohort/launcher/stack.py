@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cohort.launcher.readiness import http_missing
+from cohort.launcher.readiness import http_missing, redis_missing
 from cohort.launcher.specs import DEFAULT_PORT_BASE, SERVICES, StackPlan, make_specs
 from cohort.launcher.supervisor import Supervisor
 from cohort.run_folder import read_json, write_json
@@ -68,6 +68,7 @@ class Stack:
         """
         self._make_folders()
         self._take_lock()
+        self._check_redis()
         base = self._choose_ports()
         self.urls = {w: f"http://127.0.0.1:{port}" for w, port in self.plan.ports(base).items()}
         valkey_port = _free_port() if self.plan.starts_valkey else None
@@ -123,6 +124,15 @@ class Stack:
                 " or give this one another folder with --state"
             )
         self._lock = lock
+
+    def _check_redis(self) -> None:
+        """Services wait for a Redis that is away; whoever named one should hear of it at once."""
+        url = self.plan.redis_url
+        if url is None or not any(map(self.plan.needs_queue, self.plan.only)):
+            return
+        lacks = redis_missing(url)
+        if lacks:
+            raise StackError(f"{lacks}: start that Redis, or leave --redis out for an own Valkey")
 
     def _choose_ports(self) -> int:
         base = self.plan.port_base
