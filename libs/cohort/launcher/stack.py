@@ -132,7 +132,9 @@ class Stack:
             return
         lacks = redis_missing(url)
         if lacks:
-            raise StackError(f"{lacks}: start that Redis, or leave --redis out for an own Valkey")
+            raise StackError(
+                f"{lacks.rstrip('.')}: start that Redis, or leave --redis out for an own Valkey"
+            )
 
     def _choose_ports(self) -> int:
         base = self.plan.port_base
