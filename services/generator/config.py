@@ -25,7 +25,7 @@ class Settings(ServiceSettings):
     """How rollout workers reach this generator. Not set: this host and port."""
     compute_dtype: Literal["bfloat16", "float32"] = "bfloat16"
     """Of weights and activations while sampling; log-probs are always computed in float32."""
-    max_rows: int = Field(default=64, ge=1, le=4096)
+    max_rows: int = Field(default=128, ge=1, le=4096)
     """Completions that are decoded together."""
     max_cache_tokens: int = Field(default=131_072, ge=1)
     """Tokens in the key-value cache, over all rows; what alone is larger is decoded alone."""
