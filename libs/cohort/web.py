@@ -112,19 +112,18 @@ class Gate:
                 raise  # half an answer is out: closing the connection is all that is left
             await error_response(_bug(error, request_id))(scope, receive, send_with_id)
         finally:
-            route = getattr(scope.get("route"), "path", "other")
-            took_s = time.perf_counter() - started
-            self.requests.labels(route, str(status)).inc()
-            self.seconds.labels(route).observe(took_s)
-            fields = {"request_id": request_id, "status": status, "ms": round(took_s * 1e3, 2)}
-            quiet = request.url.path in {"/health", "/ready", "/metrics"}
-            log.log(
-                logging.DEBUG if quiet else logging.INFO,
-                "%s %s",
-                request.method,
-                mask(request.url.path),
-                extra={"fields": fields},
-            )
+            self._account(request, request_id, status, time.perf_counter() - started)
+
+    def _account(self, request: Request, request_id: str, status: int, took_s: float) -> None:
+        """Counters and the access log, without bodies."""
+        route = getattr(request.scope.get("route"), "path", "other")
+        self.requests.labels(route, str(status)).inc()
+        self.seconds.labels(route).observe(took_s)
+        fields = {"request_id": request_id, "status": status, "ms": round(took_s * 1e3, 2)}
+        quiet = request.url.path in {"/health", "/ready", "/metrics"}
+        level = logging.DEBUG if quiet else logging.INFO
+        path = mask(request.url.path)
+        log.log(level, "%s %s", request.method, path, extra={"fields": fields})
 
     def _refuse(self, request: Request) -> ApiError | None:
         key = self.settings.api_key
@@ -204,6 +203,17 @@ def create_service(
     )
     _add_error_handlers(app)
 
+    _add_operation_routes(app, name, ready, registry, ready_details)
+    return app
+
+
+def _add_operation_routes(
+    app: FastAPI,
+    name: str,
+    ready: ReadyCheck,
+    registry: CollectorRegistry,
+    ready_details: Callable[[], dict[str, Any]] | None,
+) -> None:
     @app.get("/health", tags=["operation"])
     async def health() -> dict[str, str]:
         """The process is alive."""
@@ -221,8 +231,6 @@ def create_service(
     async def metrics() -> Response:
         """Prometheus metrics."""
         return Response(generate_latest(registry), media_type="text/plain; version=0.0.4")
-
-    return app
 
 
 def _add_error_handlers(app: FastAPI) -> None:

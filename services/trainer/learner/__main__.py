@@ -127,17 +127,9 @@ def build(
     task = make_task(config.task.name, config.task.args, config.seed)
     plan = Plan(folder.run_id, config, task)
     publisher = Publisher(folder, link, model_dir, team.full_state, config.rollout.max_lag)
-    newest, state = commits.newest(), State()
-    if newest is None:
-        for note in task.notes:
-            folder.event("log", message=note)
-    if newest is not None:
-        policy_part, state = newest
-        team.load(policy_part)
-        for version, fingerprint in state.fingerprints.items():
-            publisher.adopt(int(version), fingerprint)
-        folder.event("log", message=f"Resumed from the commit of step {state.step}.")
-    commits.rewind(state)
+    state = restore(commits, team, publisher)
+    for message in task.notes if state.step == 0 else (f"Resumed from step {state.step}.",):
+        folder.event("log", message=message)
     link.resume(state.step, last_step=state.step + 1 + config.rollout.max_lag)
     inbox = Inbox(link, state.step)
     algorithm = get_algorithm(config.algorithm)
@@ -154,6 +146,18 @@ def build(
         commits=commits,
         team=team,
     )
+
+
+def restore(commits: Commits, team: Team, publisher: Publisher) -> State:
+    """What the newest commit holds goes where it belongs; a fresh state when there is none."""
+    newest, state = commits.newest(), State()
+    if newest is not None:
+        policy_part, state = newest
+        team.load(policy_part)
+        for version, fingerprint in state.fingerprints.items():
+            publisher.adopt(int(version), fingerprint)
+    commits.rewind(state)
+    return state
 
 
 def finish(loop: Loop) -> None:
