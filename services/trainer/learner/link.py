@@ -202,5 +202,5 @@ class Link:
                 self.queue.hold_learner(self.run_id, self.fence, LEASE_TTL_S)
             except QueueUnreachable:
                 continue
-            except Exception:
-                return  # fenced or lost: the loop's own next call says so
+            except (Fenced, QueueLost):
+                return  # the loop's own next call says so
