@@ -15,19 +15,29 @@ from cohort.contracts.reward import ScoreItem, ScoreStatus
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a verifier sees. The prompt is not here: what it says can never earn a reward."""
+    """What a verifier sees of an item."""
 
     completion: str
     ground_truth: JsonValue = None
     num_tokens: int | None = None
     finish_reason: str | None = None
+    prompt: str = ""
+    """For models that judge. A rule never reads it: what a prompt says can never earn a reward."""
+    group_id: str | None = None
 
     @classmethod
     def of(cls, item: ScoreItem) -> Answer:
         """The part of an item that may be judged."""
         truth = item.ground_truth
         truth = well_encoded(truth) if isinstance(truth, str) else truth
-        return cls(well_encoded(item.completion), truth, item.num_tokens, item.finish_reason)
+        return cls(
+            well_encoded(item.completion),
+            truth,
+            item.num_tokens,
+            item.finish_reason,
+            well_encoded(item.prompt),
+            item.group_id,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,8 @@ class Outcome:
     verdict: str | None = None
     reason: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    steps: tuple[tuple[int, float], ...] = ()
+    """Scores of the steps of a solution: (end character in the completion, score), in order."""
 
     @classmethod
     def unscored(cls, status: ScoreStatus, reason: str, verdict: str | None = None) -> Outcome:
@@ -64,6 +76,9 @@ class Verifier(ABC, Generic[P]):
     version: ClassVar[str]
     description: ClassVar[str]
     deterministic: ClassVar[bool] = True
+    """The same answer always gets the same outcome, so that it may be cached."""
+    compares_group: ClassVar[bool] = False
+    """An outcome depends on the other answers with the same `group_id`: needs all in one request."""
     params: type[P]
 
     @abstractmethod
@@ -75,6 +90,13 @@ class Verifier(ABC, Generic[P]):
         It is cancelled at the deadline: what is in `outcomes` by then counts, so that slow
         verifiers lose only what they had not finished. What it raises becomes `infra_error`.
         """
+
+    def cache_key(self, answer: Answer, _: P) -> JsonValue:
+        """What an outcome depends on, besides the verifier, its version and its kwargs.
+
+        None: this outcome must not be cached. The default is everything but the prompt.
+        """
+        return [answer.completion, answer.ground_truth, answer.num_tokens, answer.finish_reason]
 
     async def missing(self) -> list[str]:
         """What keeps it from working, one sentence each."""
