@@ -28,6 +28,7 @@ from cohort.contracts.reward import (
     ScoreItem,
     ScoreRequest,
     ScoreResult,
+    ScoreStep,
     VerifierInfo,
 )
 from services.reward.verifiers.base import Answer, Outcome, Params, Verifier, well_encoded
@@ -254,6 +255,7 @@ def _result(item: ScoreItem, components: Sequence[Component]) -> ScoreResult:
             name: ScoreComponent(value=o.value, weight=weights[name])
             for name, o in outcomes.items()
         },
+        steps=next((_steps(o) for o in outcomes.values() if o.steps), ()),
         metrics={
             f"{name}.{metric}": value
             for name, o in outcomes.items()
@@ -264,3 +266,7 @@ def _result(item: ScoreItem, components: Sequence[Component]) -> ScoreResult:
         ),
         reason=reason,
     )
+
+
+def _steps(outcome: Outcome) -> tuple[ScoreStep, ...]:
+    return tuple(ScoreStep(end=end, score=score) for end, score in outcome.steps)

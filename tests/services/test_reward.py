@@ -240,17 +240,36 @@ def test_the_deadline_holds_and_what_was_done_by_then_counts():
     assert "deadline" in results[1].reason
 
 
+def test_steps_are_those_of_the_first_verifier_that_has_some():
+    class Steps(Number):
+        name = "steps"
+
+        def __init__(self, shift):
+            self.shift = shift
+
+        async def score(self, answers, params, outcomes):
+            steps = ((3 + self.shift, 1.0), (9 + self.shift, 0.5))
+            outcomes[:] = [Outcome(0.5, steps=steps) for _ in answers]
+
+    judge = Grader({"number": Number(), "a": Steps(0), "b": Steps(1)})
+    rewards = [{"verifier": name} for name in ("number", "b", "a")]
+    (result,) = score([{"completion": "1"}], rewards, judge=judge)
+    assert [(step.end, step.score) for step in result.steps] == [(4, 1.0), (10, 0.5)]
+
+
 def test_a_slow_verifier_does_not_take_the_others_along():
     mixed = [{"completion": "slow"}, {"completion": "1", "verifier": "length"}]
     assert [r.status for r in score(mixed, timeout_s=0.1)] == ["timeout", "scored"]
 
 
-def test_no_verifier_sees_the_prompt():
+def test_the_prompt_is_a_field_of_its_own_and_earns_nothing():
     Number.seen.clear()
     score([{"prompt": "secret prompt", "completion": "1", "ground_truth": "t", "num_tokens": 3}])
-    assert "secret" not in repr(Number.seen)
-    assert Number.seen[0].ground_truth == "t"
-    assert Number.seen[0].num_tokens == 3
+    (answer,) = Number.seen
+    assert (answer.prompt, answer.completion) == ("secret prompt", "1")
+    assert (answer.ground_truth, answer.num_tokens) == ("t", 3)
+    item = {"prompt": "#### 18", "completion": "Hm.", "ground_truth": "18", "verifier": "math"}
+    assert score([item], judge=Grader(real_verifiers()))[0].score == 0.0
 
 
 values = st.floats(-1e3, 1e3, allow_nan=False).map(lambda x: round(x, 3))

@@ -72,6 +72,7 @@ class ScoreResult(Message):
     """The first verifier's word: correct, wrong, no_answer, unparsable_gold, limit, ..."""
     components: dict[str, ScoreComponent] = {}
     steps: tuple[ScoreStep, ...] = ()
+    """Scores of the solution's steps, by the first verifier that scores steps; not in `score`."""
     metrics: dict[str, float] = {}
     cached: bool = False
     verifier_version: str = ""
