@@ -8,10 +8,11 @@ on their index, so that a range of a billion questions takes no memory.
 from __future__ import annotations
 
 import math
+import operator
 import random
 import sys
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from typing import Literal, Self, overload
 
@@ -21,6 +22,12 @@ from cohort.tasks.base import Context, Task, TaskArgs, TaskError, TaskRow, chat
 
 Operands = tuple[int, ...]
 SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+APPLY: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.floordiv,
+}
 
 
 class ArithmeticArgs(TaskArgs):
@@ -33,7 +40,8 @@ class ArithmeticArgs(TaskArgs):
     """Both ends of the operands' range are included."""
     num_terms: int = Field(default=2, ge=2, le=5)
     show_steps: bool = False
-    """Ask for worked steps and a last line `#### answer` instead of just the number."""
+    """Ask for worked steps and a last line `#### answer` instead of just the number. The ground
+    truth is then a worked solution too, so that steps can be checked against its results."""
     prompt: str | None = Field(default=None, max_length=4096)
     """Other wording; `{question}` in it becomes, for example, 23 + 41."""
     system: str | None = Field(default=None, max_length=4096)
@@ -151,15 +159,25 @@ def _unrank(rank: int, args: ArithmeticArgs) -> Operands:
 def _row(operands: Operands, args: ArithmeticArgs) -> TaskRow:
     first, *rest = operands
     if args.operation == "divide":
-        answer, first = first, first * rest[0]
-    elif args.operation == "multiply":
-        answer = math.prod(operands)
-    elif args.operation == "subtract":
-        answer = first - sum(rest)
-    else:
-        answer = sum(operands)
-    shown = [str(first), *(str(term) if term >= 0 else f"({term})" for term in rest)]
-    question = f" {SIGNS[args.operation]} ".join(shown)
+        first *= rest[0]
+    shown = [_term(term) for term in rest]
+    question = f" {SIGNS[args.operation]} ".join([str(first), *shown])
     prompt = args.wording.replace("{question}", question)
     name = f"arithmetic/{args.operation}/{'_'.join(map(str, operands))}"
-    return TaskRow(id=name, prompt=chat(prompt, args.system), ground_truth=str(answer))
+    lines = _solution(first, rest, args)
+    truth = "\n".join(lines) if args.show_steps else lines[-1].removeprefix("#### ")
+    return TaskRow(id=name, prompt=chat(prompt, args.system), ground_truth=truth)
+
+
+def _solution(first: int, rest: Sequence[int], args: ArithmeticArgs) -> list[str]:
+    """`1 + 2 = 3`, `3 + 4 = 7`, `#### 7`: one term after the other."""
+    apply, sign, lines = APPLY[args.operation], SIGNS[args.operation], []
+    result = first
+    for term in rest:
+        before, result = result, apply(result, term)
+        lines.append(f"{before} {sign} {_term(term)} = {result}")
+    return [*lines, f"#### {result}"]
+
+
+def _term(number: int) -> str:
+    return str(number) if number >= 0 else f"({number})"
