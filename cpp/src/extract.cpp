@@ -155,10 +155,21 @@ std::string_view name(Rule rule) {
     switch (rule) {
         case Rule::gsm8k: return "gsm8k";
         case Rule::boxed: return "boxed";
+        case Rule::tag: return "tag";
         case Rule::phrase: return "phrase";
+        case Rule::formula: return "formula";
         case Rule::last_number: return "last_number";
     }
     return {};
+}
+
+std::string_view Extraction::answer(std::string_view text, std::string& joined) const {
+    if (parts.empty()) return span.of(text);
+    joined.clear();
+    for (const Span& part : parts) {
+        joined.append(joined.empty() ? "" : ", ").append(part.of(text));
+    }
+    return joined;
 }
 
 std::optional<Extraction> extract_answer(std::string_view text) {
@@ -167,7 +178,7 @@ std::optional<Extraction> extract_answer(std::string_view text) {
     const View visible = text.substr(begin);
     for (const Step& step : kSteps) {
         if (const auto span = step.find(visible)) {
-            return Extraction{step.rule, {span->start + begin, span->end + begin}};
+            return Extraction{step.rule, {span->start + begin, span->end + begin}, false, {}};
         }
     }
     return std::nullopt;

@@ -11,7 +11,9 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cohort {
 
@@ -22,14 +24,24 @@ struct Span {
     std::string_view of(std::string_view text) const { return text.substr(start, end - start); }
 };
 
-enum class Rule { gsm8k, boxed, phrase, last_number };
+/// `gsm8k` to `phrase` are marked answers, which a ground truth may use too; the other two take what
+/// a text ends in.
+enum class Rule { gsm8k, boxed, tag, phrase, formula, last_number };
+
+/// Whether the text itself marks the answer as its answer.
+constexpr bool is_marked(Rule rule) { return rule < Rule::formula; }
 
 /// The word for a rule, as Python sees it.
 std::string_view name(Rule rule);
 
 struct Extraction {
     Rule rule;
-    Span span;  // of the whole text
+    Span span;               // of the whole text; with parts, from the first to the last
+    bool ambiguous = false;  // hedged, retracted or one of several: never right
+    std::vector<Span> parts;  // boxes that stand as one list; empty in the usual case
+
+    /// The answer: a view into `text`, or the parts joined by ", " in `joined`.
+    std::string_view answer(std::string_view text, std::string& joined) const;
 };
 
 /// The answer that `text` commits to, if any.

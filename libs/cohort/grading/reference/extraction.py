@@ -17,7 +17,7 @@ from cohort.grading.reference.last_number import last_number
 from cohort.grading.reference.normal_form import normal_form
 from cohort.grading.reference.spelling import SPACE
 
-Rule = Literal["gsm8k", "boxed", "phrase", "last_number"]
+Rule = Literal["gsm8k", "boxed", "tag", "phrase", "formula", "last_number"]
 Span = tuple[int, int]
 
 
@@ -27,8 +27,11 @@ class Extraction(NamedTuple):
     answer: str
     rule: Rule
     start: int
-    """Offsets are characters of the whole text: `answer == text[start:end]`."""
+    """Offsets are characters of the whole text: `answer == text[start:end]`, unless several boxes
+    stand as one list: then the answer is their texts joined by ", ", from the first to the last."""
     end: int
+    ambiguous: bool = False
+    """Hedged, retracted or one of several answers: never right."""
 
 
 def extract_answer(text: str) -> Extraction | None:
