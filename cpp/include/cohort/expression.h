@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,6 +85,7 @@ struct Node {
     bool flag2 = false;
     std::uint8_t code = 0;         // Constant, Function, Big or Relation
     std::int16_t shown = -1;       // decimals of a number that was written with a point
+    std::uint16_t depth = 1;       // 1 for a leaf
     std::uint32_t index = 0;       // columns, base
     std::uint32_t first = 0;       // children stand side by side in the arena
     std::uint32_t count = 0;
@@ -92,8 +94,12 @@ struct Node {
 
 /// Caps of one answer; going over one is `LimitReached`.
 inline constexpr std::size_t kMaxNodes = 4096;
-inline constexpr std::size_t kMaxDepth = 128;
+inline constexpr std::size_t kMaxDepth = 128;  // of brackets in the text
 inline constexpr std::size_t kMaxCells = 256;  // of a matrix
+/// Caps of an arena, which holds both answers and what is derived from them. The arena refuses a
+/// deeper tree, so a function that walks a tree may recurse.
+inline constexpr std::size_t kMaxArenaNodes = 8 * kMaxNodes;
+inline constexpr std::size_t kMaxTreeDepth = 384;
 
 /// Holds the trees of both answers; cleared and used again for the next pair.
 class Arena {
@@ -114,6 +120,7 @@ public:
 
     const Node& at(NodeId id) const { return nodes_[id]; }
     Node& at(NodeId id) { return nodes_[id]; }
+    /// Ends to be valid when a node is made; `value` and `name` stay valid until `clear`.
     std::span<const NodeId> children(NodeId id) const;
     NodeId child(NodeId id, std::size_t which) const { return children(id)[which]; }
     const Rational& value(NodeId id) const { return values_[nodes_[id].payload]; }
@@ -130,8 +137,8 @@ public:
 private:
     std::vector<Node> nodes_;
     std::vector<NodeId> children_;
-    std::vector<Rational> values_;
-    std::vector<std::string> names_;
+    std::deque<Rational> values_;
+    std::deque<std::string> names_;
 };
 
 /// The tree in one line for tests and messages: `sum(x, power(y, 2))`.
