@@ -4,7 +4,7 @@
     reward.custom_reward_function.name=compute_score
     +reward.custom_reward_function.reward_kwargs.url=http://127.0.0.1:8002
 
-verl starts one call for each sample and sets no time limit, so there is one here: `timeout_s` of work
+verl starts one call for each sample and sets no time limit, so here is one: `timeout_s` of work
 and `retry_for_s` of trying again. What then?
 
 - scored: `{"score", "acc", "unscorable": 0.0}`. `acc` is the first verifier's value: filter on it,

@@ -67,7 +67,7 @@ class DialectSettings(Protocol):
 def choose_rewards(
     path: str, model: str, options: Options, chosen: Mapping[str, Sequence[RewardSpec]]
 ) -> tuple[RewardSpec, ...]:
-    """The first of `?verifier=` with `?kwargs=`, the setting for model, route or all, and `math`."""
+    """`?verifier=` and `?kwargs=`, else the setting for the model, the route, all; else math."""
     if "verifier" in options:
         try:
             kwargs = json.loads(options.get("kwargs", "{}"))
