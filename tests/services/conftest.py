@@ -1,11 +1,16 @@
 """Builders for the tests of the policy; torch is imported only where they are used."""
 
 import random
-from collections.abc import Callable, Sequence
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
+from fastapi import FastAPI
 
 from cohort.config import RunConfig
 from cohort.contracts.queue import GroupCompletion, GroupMessage
@@ -14,6 +19,7 @@ from cohort.contracts.reward import ScoreResult
 SaveModel = Callable[..., Path]
 MakeGroup = Callable[[int, Sequence[float | None]], GroupMessage]
 MakeConfig = Callable[..., RunConfig]
+Serve = Callable[[FastAPI], str]
 
 
 @pytest.fixture(scope="session")
@@ -86,3 +92,24 @@ def make_config() -> MakeConfig:
         return RunConfig.from_dict(base | {k: base.get(k, {}) | v for k, v in parts.items()})
 
     return make
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Run an app on a loopback port that the kernel chose; gives its address."""
+    running: list[tuple[uvicorn.Server, threading.Thread]] = []
+
+    def start(app: FastAPI) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        running.append((server, thread))
+        while not server.started:
+            time.sleep(0.01)
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield start
+    for server, thread in running:
+        server.should_exit = server.force_exit = True
+        thread.join()
