@@ -1,20 +1,26 @@
 """Is the completion laid out as asked: each tagged block once, in order, not empty, nothing else?
 
 Strict on purpose. Published format rewards accept a second answer block, text after the last tag or
-empty blocks, and policies find that out. It counts tags and looks at what lies between them: linear
-time, no regular expressions.
+empty blocks, and policies find that out. Here every spelling of a tag counts as that tag
+(`<Answer>`, `</answer >`, `<answer id="2">`), a block needs something that can be seen, and only
+white space may stand outside. A part of the layout earns nothing: tags alone are cheap.
 """
 
+import re
 import string
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pydantic import Field, field_validator
 
-from services.reward.verifiers.base import Answer, Outcome, Params, Verifier
+from services.reward.verifiers.base import Answer, Outcome, Params
+from services.reward.verifiers.rule import RuleVerifier
 
 # Of ASCII letters only, so that every character keeps its place.
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Hangul fillers and the empty Braille cell: letters and symbols by category, yet invisible."""
 
 
 class FormatParams(Params):
@@ -24,6 +30,8 @@ class FormatParams(Params):
     """Names of the blocks, in order."""
     opened: bool = False
     """The prompt already ended with the first opening tag, so the completion starts inside it."""
+    then_text: bool = False
+    """Text must follow the last block, as in `<think>...</think> the answer` with one tag."""
 
     @field_validator("tags")
     @classmethod
@@ -36,44 +44,52 @@ class FormatParams(Params):
         return tags
 
 
-class FormatVerifier(Verifier[FormatParams]):
+class FormatVerifier(RuleVerifier[FormatParams]):
     """1 when the layout is exactly as asked, else 0."""
 
     name = "format"
-    version = "1"
+    version = "2"
     description = (
         "Checks that each tagged block is there once, in order, not empty, and nothing else."
     )
     params = FormatParams
 
-    async def score(
-        self, answers: Sequence[Answer], params: FormatParams, outcomes: list[Outcome | None]
-    ) -> None:
-        """Judge the layout of each completion."""
-        for place, answer in enumerate(answers):
-            text = f"<{params.tags[0]}>{answer.completion}" if params.opened else answer.completion
-            good = well_formed(text, params.tags)
-            verdict = "well_formed" if good else "malformed"
-            outcomes[place] = Outcome(float(good), verdict=verdict)
+    def judge(self, answer: Answer, params: FormatParams) -> Outcome:
+        """Verdicts: well_formed, malformed."""
+        text = f"<{params.tags[0]}>{answer.completion}" if params.opened else answer.completion
+        good = well_formed(text, params.tags, then_text=params.then_text)
+        return Outcome(float(good), verdict="well_formed" if good else "malformed")
 
 
-def well_formed(text: str, tags: Sequence[str]) -> bool:
+def well_formed(text: str, tags: Sequence[str], *, then_text: bool = False) -> bool:
     """Whether `text` is `<a>...</a> <b>...</b>`, every tag once and something in every block."""
+    names = tuple(tag.translate(_LOWER) for tag in tags)
     lowered = text.translate(_LOWER)  # <Answer> must not smuggle in a second block
+    found = list(_spellings(names).finditer(lowered))
+    if [match[0] for match in found] != [
+        part for name in names for part in (f"<{name}>", f"</{name}>")
+    ]:
+        return False
     at = 0
-    for tag in (name.translate(_LOWER) for name in tags):
-        opening, closing = f"<{tag}>", f"</{tag}>"
-        if lowered.count(opening) != 1 or lowered.count(closing) != 1:
+    for opening, closing in zip(found[::2], found[1::2], strict=True):
+        if text[at : opening.start()].strip():
             return False
-        start, end = lowered.index(opening), lowered.index(closing)
-        if start < at or text[at:start].strip() or end < start:
+        if not _visible(text[opening.end() : closing.start()]):
             return False
-        if not _visible(text[start + len(opening) : end]):
-            return False
-        at = end + len(closing)
-    return not text[at:].strip()
+        at = closing.end()
+    return _visible(text[at:]) if then_text else not text[at:].strip()
+
+
+@lru_cache(maxsize=256)
+def _spellings(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Everything that some reader may take for one of the tags. Each match attempt ends at the
+    next angle bracket, so that the search is linear."""
+    return re.compile(rf"<[\s/]*(?:{'|'.join(map(re.escape, names))})(?![\w-])[^<>]*>", re.ASCII)
 
 
 def _visible(text: str) -> bool:
-    """Whether anything in it can be seen: blanks, control and zero-width characters cannot."""
-    return any(unicodedata.category(character)[0] not in "CZ" for character in text)
+    """Whether anything can be seen: not blanks, lone marks, control or zero-width characters."""
+    return any(
+        unicodedata.category(character)[0] not in "CZM" and character not in _BLANK_LETTERS
+        for character in text.strip()
+    )
