@@ -22,6 +22,8 @@ from cohort.contracts.generator import (
     WeightsRequest,
 )
 from cohort.contracts.reward import (
+    CacheMode,
+    DiagnosticsResponse,
     RewardSpec,
     ScoreItem,
     ScoreRequest,
@@ -65,14 +67,21 @@ class RewardClient(Client):
         items: Sequence[ScoreItem],
         rewards: Sequence[RewardSpec] = (),
         timeout_s: float = 60.0,
+        cache: CacheMode = "use",
     ) -> tuple[ScoreResult, ...]:
         """One result for each item, in the same order."""
-        request = ScoreRequest(items=tuple(items), rewards=tuple(rewards), timeout_s=timeout_s)
+        request = ScoreRequest(
+            items=tuple(items), rewards=tuple(rewards), timeout_s=timeout_s, cache=cache
+        )
         return self.call("POST", "/v1/score", ScoreResponse, request).results
 
     def verifiers(self) -> VerifiersResponse:
         """What the service can verify, with parameters."""
         return self.call("GET", "/v1/verifiers", VerifiersResponse)
+
+    def diagnostics(self) -> DiagnosticsResponse:
+        """What the recent outcomes of each verifier look like."""
+        return self.call("GET", "/v1/diagnostics", DiagnosticsResponse)
 
 
 class AsyncRewardClient(AsyncClient):
@@ -89,6 +98,10 @@ class AsyncRewardClient(AsyncClient):
     async def verifiers(self) -> VerifiersResponse:
         """What the service can verify, with parameters."""
         return await self.call("GET", "/v1/verifiers", VerifiersResponse)
+
+    async def diagnostics(self) -> DiagnosticsResponse:
+        """What the recent outcomes of each verifier look like."""
+        return await self.call("GET", "/v1/diagnostics", DiagnosticsResponse)
 
 
 class AsyncGeneratorClient(AsyncClient):

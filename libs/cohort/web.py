@@ -6,8 +6,11 @@ id in it, and its traceback goes to the log.
 """
 
 import hmac
+import inspect
 import logging
+import os
 import re
+import tempfile
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,6 +20,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,6 +34,8 @@ _CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
 
 ReadyCheck = Callable[[], Awaitable[Sequence[str]]]
 """Returns what is missing, one sentence each; empty when the service can work."""
+ReadyDetails = Callable[[], dict[str, Any] | Awaitable[dict[str, Any]]]
+"""Returns more keys for the answer of /ready."""
 
 
 class ApiError(Exception):
@@ -186,7 +192,7 @@ def create_service(
     ready: ReadyCheck,
     registry: CollectorRegistry | None = None,
     open_paths: Sequence[str] = (),
-    ready_details: Callable[[], dict[str, Any]] | None = None,
+    ready_details: ReadyDetails | None = None,
     **kwargs: Any,
 ) -> FastAPI:
     """An app with the parts that all services share; keyword arguments go to FastAPI.
@@ -212,7 +218,7 @@ def _add_operation_routes(
     name: str,
     ready: ReadyCheck,
     registry: CollectorRegistry,
-    ready_details: Callable[[], dict[str, Any]] | None,
+    ready_details: ReadyDetails | None,
 ) -> None:
     @app.get("/health", tags=["operation"])
     async def health() -> dict[str, str]:
@@ -224,13 +230,18 @@ def _add_operation_routes(
         """200 when the service can work, 503 with what is missing otherwise."""
         missing = list(await ready())
         body = {"status": "missing" if missing else "ready", "service": name, "missing": missing}
-        body |= ready_details() if ready_details else {}
+        details = ready_details() if ready_details else {}
+        body |= await details if inspect.isawaitable(details) else details
         return JSONResponse(body, status_code=503 if missing else 200)
 
     @app.get("/metrics", tags=["operation"])
     async def metrics() -> Response:
         """Prometheus metrics."""
-        return Response(generate_latest(registry), media_type="text/plain; version=0.0.4")
+        shown = registry
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # the sum over all worker processes
+            shown = CollectorRegistry()
+            MultiProcessCollector(shown)  # type: ignore[no-untyped-call]
+        return Response(generate_latest(shown), media_type="text/plain; version=0.0.4")
 
 
 def _add_error_handlers(app: FastAPI) -> None:
@@ -259,16 +270,25 @@ def _add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, http_error)
 
 
-def serve(app: FastAPI, settings: ServiceSettings, port: int) -> None:
-    """Run the app until SIGTERM; its own JSON logs replace uvicorn's access log."""
+def serve(app: FastAPI | str, settings: ServiceSettings, port: int, workers: int = 1) -> None:
+    """Run the app until SIGTERM; its own JSON logs replace uvicorn's access log.
+
+    Several workers need the app as the import string of a function without arguments that makes it,
+    since each is a process of its own. They share the port, and their metrics are summed up.
+    """
     import uvicorn
 
-    uvicorn.run(
-        app,
-        host=settings.host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=5,
-        timeout_keep_alive=30,
-    )
+    with tempfile.TemporaryDirectory(prefix="cohort-metrics-") as folder:
+        if workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        uvicorn.run(
+            app,
+            factory=isinstance(app, str),
+            workers=workers,
+            host=settings.host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=5,
+            timeout_keep_alive=30,
+        )

@@ -1,14 +1,26 @@
 """The reward service's door: validate, ask the grader, shape the reply."""
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 
-from cohort.contracts.reward import ScoreRequest, ScoreResponse, VerifiersResponse
-from cohort.web import ApiError, create_service
+from cohort.contracts.reward import (
+    DiagnosticsResponse,
+    ScoreRequest,
+    ScoreResponse,
+    ScoreResult,
+    VerifiersResponse,
+)
+from cohort.web import ApiError, create_service, error_response
 from services.reward.config import Settings
 from services.reward.grader import Grader, Overloaded, RequestError
+from services.reward.results import spell
+from services.reward.wire import MessageRoute
+
+log = logging.getLogger("cohort.reward")
+_LOGGED_ITEMS, _LOGGED_CHARACTERS = 32, 500
 
 
 def create_app(grader: Grader, settings: Settings) -> FastAPI:
@@ -25,22 +37,58 @@ def create_app(grader: Grader, settings: Settings) -> FastAPI:
         settings,
         grader.missing,
         grader.registry,
+        ready_details=grader.degraded,
         lifespan=lifespan,
     )
+    _add_error_handlers(app)
+    fast = APIRouter(route_class=MessageRoute)
 
-    @app.post("/v1/score", tags=["reward"])
-    async def score(request: ScoreRequest) -> ScoreResponse:
+    @fast.post("/v1/score", tags=["reward"], response_model=ScoreResponse)
+    async def score(body: ScoreRequest, request: Request) -> Response:
         """Score a batch; results come in the order of the items."""
-        try:
-            return ScoreResponse(results=await grader.score(request))
-        except RequestError as error:
-            raise ApiError(422, error.code, str(error)) from None
-        except Overloaded as error:
-            raise ApiError(429, "overloaded", str(error), retry_after_s=1) from None
+        results = await grader.judge(body)
+        if settings.log_completions:
+            _log_completions(body, results, request)
+        return Response(spell(body.items, results), media_type="application/json")
+
+    app.include_router(fast)
 
     @app.get("/v1/verifiers", tags=["reward"])
     async def verifiers() -> VerifiersResponse:
         """What can be verified, and with which parameters."""
         return VerifiersResponse(verifiers=grader.describe())
 
+    @app.get("/v1/diagnostics", tags=["reward"])
+    async def diagnostics() -> DiagnosticsResponse:
+        """What the recent outcomes of each verifier look like."""
+        return grader.diagnostics.report()
+
     return app
+
+
+def _add_error_handlers(app: FastAPI) -> None:
+    async def refused(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestError)
+        return error_response(ApiError(error.status, error.code, str(error)))
+
+    async def overloaded(_: Request, error: Exception) -> Response:
+        return error_response(ApiError(429, "overloaded", str(error), retry_after_s=1))
+
+    app.add_exception_handler(RequestError, refused)
+    app.add_exception_handler(Overloaded, overloaded)
+
+
+def _log_completions(body: ScoreRequest, results: Sequence[ScoreResult], request: Request) -> None:
+    """The beginnings of the first items: asked for, but bounded all the same."""
+    shown = list(zip(body.items, results, strict=True))[:_LOGGED_ITEMS]
+    items = [
+        {
+            "id": item.id[:_LOGGED_CHARACTERS],
+            "completion": item.completion[:_LOGGED_CHARACTERS],
+            "score": result.score,
+            "status": result.status,
+        }
+        for item, result in shown
+    ]
+    fields = {"request_id": request.state.request_id, "num_items": len(results), "items": items}
+    log.info("scored", extra={"fields": fields})

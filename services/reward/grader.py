@@ -1,104 +1,54 @@
-"""Composes verifiers into scores: who judges what, until when, and what the sum is.
+"""Scores batches: plan who judges what, have it judged until the deadline, shape the results.
 
-    items x rewards --> jobs, one per (verifier, kwargs), each with all its answers
-                          | run side by side until the deadline; what is missing then is `timeout`
+    items x rewards --> jobs, one per (verifier, kwargs), each with all its answers     plan.py
+                          | side by side until the deadline; what is missing then is `timeout`
                           v
-    outcomes ---------> one result per item: the weighted sum, or the status of what went wrong
+    outcomes ---------> one result per item: the weighted sum, or what went wrong       results.py
 
 A verifier that raises is our trouble: its items are `infra_error`, never 0.
 """
 
-import json
-import logging
-import math
-import time
 from collections import Counter as Tally
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import anyio
-from prometheus_client import CollectorRegistry, Counter, Histogram
-from pydantic import ValidationError
+from prometheus_client import CollectorRegistry, Counter
 
-from cohort.config import sentence
-from cohort.contracts.reward import (
-    RewardSpec,
-    ScoreComponent,
-    ScoreItem,
-    ScoreRequest,
-    ScoreResult,
-    ScoreStep,
-    VerifierInfo,
-)
-from services.reward.verifiers.base import Answer, Outcome, Params, Verifier, well_encoded
+from cohort.contracts.reward import ScoreRequest, ScoreResult, VerifierInfo
+from services.reward.cache import Cache, NoCache
+from services.reward.diagnostics import Diagnostics
+from services.reward.judging import Judging
+from services.reward.plan import Job, RequestError, Verifiers, make_plan
+from services.reward.results import TIMEOUT, shape
+from services.reward.verifiers.base import well_encoded
 
-log = logging.getLogger("cohort.reward")
-MAX_WEIGHT = 1e6
-Verifiers = Mapping[str, Verifier[Any]]
-
-
-class RequestError(ValueError):
-    """The request names what does not exist: one sentence and a stable code."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+__all__ = ["Grader", "Overloaded", "RequestError"]
 
 
 class Overloaded(Exception):
     """Too many items are in work; come back later."""
 
 
-@dataclass
-class Job:
-    """All answers that one verifier judges with the same parameters."""
-
-    verifier: Verifier[Any]
-    params: Params
-    answers: list[Answer] = field(default_factory=list)
-    outcomes: list[Outcome | None] = field(default_factory=list)
-
-    def add(self, answer: Answer) -> int:
-        """Put an answer in; its place is where its outcome will be."""
-        self.answers.append(answer)
-        self.outcomes.append(None)
-        return len(self.answers) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """Where one weighted part of an item's score will be found."""
-
-    spec: RewardSpec
-    job: Job
-    place: int
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the verifier said, or that it had no time to say it."""
-        found = self.job.outcomes[self.place]
-        return found or Outcome.unscored("timeout", "not done before the deadline")
-
-
 class Grader:
     """Scores batches. `registry` holds its Prometheus metrics."""
 
-    def __init__(self, verifiers: Verifiers, max_pending_items: int = 65_536) -> None:
+    def __init__(
+        self,
+        verifiers: Verifiers,
+        max_pending_items: int = 65_536,
+        max_items: int = 65_536,
+        cache: Cache | None = None,
+    ) -> None:
         self.verifiers = verifiers
-        self.max_pending_items = max_pending_items
+        self.max_pending_items, self.max_items = max_pending_items, max_items
         self.pending_items = 0
         self.registry = CollectorRegistry()
+        self.diagnostics = Diagnostics()
+        self.cache = NoCache() if cache is None else cache
+        self._judging = Judging(self.cache, self.registry)
         self._judged = Counter(
             "cohort_reward_items",
             "Judged items by verifier and status",
             ["verifier", "status"],
-            registry=self.registry,
-        )
-        self._seconds = Histogram(
-            "cohort_reward_verifier_seconds",
-            "Time of a batch in a verifier",
-            ["verifier"],
             registry=self.registry,
         )
 
@@ -108,8 +58,18 @@ class Grader:
         Raises `RequestError` when a verifier or its parameters do not exist (nothing was judged
         then), `Overloaded` when too much is in work.
         """
-        plan, jobs = self._plan(request)
+        pairs = zip(request.items, await self.judge(request), strict=True)
+        return tuple(
+            result.model_copy(update={"id": well_encoded(item.id)}) for item, result in pairs
+        )
+
+    async def judge(self, request: ScoreRequest) -> list[ScoreResult]:
+        """`score` without ids: items with the same outcomes share one result."""
         size = len(request.items)
+        if size > self.max_items:
+            why = f"{size} items are more than {self.max_items}: send several requests"
+            raise RequestError("too_many_items", why, status=413)
+        plan = make_plan(request, self.verifiers)
         if self.pending_items and self.pending_items + size > self.max_pending_items:
             raise Overloaded(
                 f"{self.pending_items} items are in work, the limit is {self.max_pending_items}:"
@@ -119,16 +79,13 @@ class Grader:
         try:
             with anyio.move_on_after(request.timeout_s):
                 async with anyio.create_task_group() as group:
-                    for job in jobs:
-                        group.start_soon(self._run, job)
+                    for job in plan.jobs:
+                        group.start_soon(self._judging.judge, job, request.cache)
         finally:
             self.pending_items -= size
-        pairs = zip(request.items, plan, strict=True)
-        results = tuple(_result(item, components) for item, components in pairs)
-        judged = Tally((c.spec.verifier, c.outcome.status) for parts in plan for c in parts)
-        for (verifier, status), count in judged.items():
-            self._judged.labels(verifier, status).inc(count)
-        return results
+        for job in plan.jobs:
+            self._account(job)
+        return shape(plan)
 
     def describe(self) -> tuple[VerifierInfo, ...]:
         """All verifiers, by name."""
@@ -138,135 +95,33 @@ class Grader:
                 version=verifier.version,
                 description=verifier.description,
                 deterministic=verifier.deterministic,
+                compares_group=verifier.compares_group,
                 parameters=verifier.params.model_json_schema(),
             )
             for name, verifier in sorted(self.verifiers.items())
         )
 
     async def missing(self) -> list[str]:
-        """What keeps the service from working: each verifier's own complaints."""
-        found = [await verifier.missing() for verifier in self.verifiers.values()]
-        return [complaint for complaints in found for complaint in complaints]
+        """What keeps the service from working: complaints of the verifiers that need no one."""
+        return await self._complaints(essential=True)
+
+    async def degraded(self) -> dict[str, list[str]]:
+        """What only the verifiers miss that work through others: sandbox, model servers."""
+        return {"degraded": await self._complaints(essential=False)}
 
     async def aclose(self) -> None:
         """Give up connections and child processes."""
         for verifier in self.verifiers.values():
             await verifier.aclose()
+        await self.cache.aclose()
 
-    async def _run(self, job: Job) -> None:
-        started = time.perf_counter()
-        try:
-            await job.verifier.score(job.answers, job.params, job.outcomes)
-        except Exception as error:
-            name = job.verifier.name
-            log.error("verifier %s failed", name, exc_info=error)
-            trouble = Outcome.unscored("infra_error", f"{name} failed: {type(error).__name__}")
-            job.outcomes[:] = [outcome or trouble for outcome in job.outcomes]
-        finally:
-            took_s = time.perf_counter() - started
-            self._seconds.labels(job.verifier.name).observe(took_s)
+    async def _complaints(self, essential: bool) -> list[str]:
+        asked = [v for v in self.verifiers.values() if v.essential is essential]
+        return [complaint for verifier in asked for complaint in await verifier.missing()]
 
-    def _plan(self, request: ScoreRequest) -> tuple[list[list[Component]], list[Job]]:
-        jobs: dict[str, Job] = {}
-        shared = self._jobs_of(request.rewards, "rewards", jobs)
-        plan = []
-        for number, item in enumerate(request.items):
-            specs = shared
-            if item.verifier is not None or item.rewards is not None or item.kwargs:
-                specs = self._jobs_of(_own_rewards(item, number), f"items.{number}", jobs)
-            if not specs:
-                raise RequestError(
-                    "no_verifier",
-                    f"items.{number}: nothing says how to score it:"
-                    " give rewards in the request or the item, or a verifier in the item",
-                )
-            answer = Answer.of(item)
-            plan.append([Component(spec, job, job.add(answer)) for spec, job in specs])
-        return plan, [job for job in jobs.values() if job.answers]
-
-    def _jobs_of(
-        self, specs: Sequence[RewardSpec], place: str, jobs: dict[str, Job]
-    ) -> list[tuple[RewardSpec, Job]]:
-        names = [spec.verifier for spec in specs]
-        if len(set(names)) != len(names):
-            raise RequestError(
-                "invalid_request", f"{place}: a verifier is named twice: {', '.join(names)}"
-            )
-        found = []
-        for number, spec in enumerate(specs):
-            where = place if len(specs) == 1 and place != "rewards" else f"{place}.{number}"
-            key = json.dumps([spec.verifier, spec.kwargs], sort_keys=True)
-            if key not in jobs:
-                jobs[key] = Job(*self._resolve(spec, where))
-            if not abs(spec.weight) <= MAX_WEIGHT:
-                why = f"{where}.weight: must be a number between -{MAX_WEIGHT:g} and {MAX_WEIGHT:g}"
-                raise RequestError("invalid_request", why)
-            found.append((spec, jobs[key]))
-        return found
-
-    def _resolve(self, spec: RewardSpec, place: str) -> tuple[Verifier[Any], Params]:
-        verifier = self.verifiers.get(spec.verifier)
-        if verifier is None:
-            known = ", ".join(sorted(self.verifiers))
-            raise RequestError(
-                "unknown_verifier",
-                f"{place}: unknown verifier {spec.verifier!r}; known verifiers: {known}",
-            )
-        try:
-            return verifier, verifier.params.model_validate(spec.kwargs)
-        except ValidationError as error:
-            problems = [
-                sentence({**item, "loc": (place, "kwargs", *item["loc"])})
-                for item in error.errors()
-            ]
-            raise RequestError("invalid_kwargs", "; ".join(problems)) from None
-
-
-def _own_rewards(item: ScoreItem, number: int) -> Sequence[RewardSpec]:
-    if item.verifier is None and item.kwargs:
-        why = f"items.{number}.kwargs: they belong to a verifier, but the item names none"
-        raise RequestError("invalid_request", why)
-    if item.verifier is None:
-        return item.rewards or ()
-    if item.rewards is not None:
-        raise RequestError(
-            "invalid_request", f"items.{number}: give either rewards or verifier, not both"
-        )
-    return (RewardSpec(verifier=item.verifier, kwargs=item.kwargs),)
-
-
-def _result(item: ScoreItem, components: Sequence[Component]) -> ScoreResult:
-    """The weighted sum; one unscored component that counts makes the item unscored."""
-    outcomes = {component.spec.verifier: component.outcome for component in components}
-    weights = {c.spec.verifier: c.spec.weight for c in components}
-    broken = [name for name, o in outcomes.items() if o.value is None and weights[name]]
-    score: float | None = None
-    status, reason = outcomes[broken[0]].status if broken else "scored", None
-    if broken:
-        reason = f"{broken[0]}: {outcomes[broken[0]].reason}"
-    else:
-        score = math.fsum(weights[name] * (o.value or 0.0) for name, o in outcomes.items())
-    return ScoreResult(
-        id=well_encoded(item.id),
-        score=score,
-        status=status,
-        verdict=next(iter(outcomes.values())).verdict,
-        components={
-            name: ScoreComponent(value=o.value, weight=weights[name])
-            for name, o in outcomes.items()
-        },
-        steps=next((_steps(o) for o in outcomes.values() if o.steps), ()),
-        metrics={
-            f"{name}.{metric}": value
-            for name, o in outcomes.items()
-            for metric, value in o.metrics.items()
-        },
-        verifier_version=" ".join(
-            f"{c.spec.verifier}@{c.job.verifier.version}" for c in components
-        ),
-        reason=reason,
-    )
-
-
-def _steps(outcome: Outcome) -> tuple[ScoreStep, ...]:
-    return tuple(ScoreStep(end=end, score=score) for end, score in outcome.steps)
+    def _account(self, job: Job) -> None:
+        """Counters and diagnostics."""
+        name = job.verifier.name
+        for status, count in Tally((o or TIMEOUT).status for o in job.outcomes).items():
+            self._judged.labels(name, status).inc(count)
+        self.diagnostics.record(job)

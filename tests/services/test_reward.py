@@ -269,7 +269,7 @@ def test_the_prompt_is_a_field_of_its_own_and_earns_nothing():
     assert (answer.prompt, answer.completion) == ("secret prompt", "1")
     assert (answer.ground_truth, answer.num_tokens) == ("t", 3)
     item = {"prompt": "#### 18", "completion": "Hm.", "ground_truth": "18", "verifier": "math"}
-    assert score([item], judge=Grader(real_verifiers()))[0].score == 0.0
+    assert score([item], (), judge=Grader(real_verifiers()))[0].score == 0.0
 
 
 values = st.floats(-1e3, 1e3, allow_nan=False).map(lambda x: round(x, 3))
@@ -318,9 +318,9 @@ def test_the_client_and_the_list_of_verifiers():
 
     listed, scored, missing = anyio.run(go)
     infos = {info.name: info for info in listed.verifiers}
-    assert list(infos) == ["code", "format", "length", "math", "reasoning_gym"]
-    assert "max_tokens" in infos["length"].parameters["properties"]
-    assert infos["length"].parameters["properties"]["buffer_tokens"]["description"]
+    assert list(infos) == sorted(infos)
+    assert {"code", "format", "length", "math", "reasoning_gym"} <= infos.keys()
+    assert infos["format"].parameters["properties"]["tags"]["description"]
     assert not infos["code"].deterministic
     assert scored[0].score == 1.0
     assert missing == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,8 +13,7 @@ from cohort.contracts.base import JsonValue
 from cohort.contracts.reward import ScoreItem, ScoreStatus
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a verifier sees of an item."""
 
     completion: str
@@ -29,10 +28,9 @@ class Answer:
     def of(cls, item: ScoreItem) -> Answer:
         """The part of an item that may be judged."""
         truth = item.ground_truth
-        truth = well_encoded(truth) if isinstance(truth, str) else truth
         return cls(
             well_encoded(item.completion),
-            truth,
+            well_encoded(truth) if isinstance(truth, str) else truth,
             item.num_tokens,
             item.finish_reason,
             well_encoded(item.prompt),
@@ -78,7 +76,10 @@ class Verifier(ABC, Generic[P]):
     deterministic: ClassVar[bool] = True
     """The same answer always gets the same outcome, so that it may be cached."""
     compares_group: ClassVar[bool] = False
-    """An outcome depends on the other answers with the same `group_id`: needs all in one request."""
+    """It compares the answers with the same `group_id`: it needs all of them in one request."""
+    essential: ClassVar[bool] = False
+    """What it misses keeps the service from being ready. Others work through a process elsewhere
+    (a sandbox, a model server), and what they miss only makes them `infra_error` when used."""
     params: type[P]
 
     @abstractmethod

@@ -8,7 +8,14 @@ from cohort.contracts.base import JsonValue
 from cohort.grading import grade_math_batch
 from services.reward.verifiers.base import Answer, Outcome, Params, Verifier
 
-_ZERO = frozenset({"wrong", "no_answer", "ambiguous", "unparsable_answer", "limit"})
+_ZERO = ("wrong", "no_answer", "ambiguous", "unparsable_answer", "limit")
+_OUTCOMES = {
+    "correct": Outcome(1.0, verdict="correct"),
+    **{verdict: Outcome(0.0, verdict=verdict) for verdict in _ZERO},
+    "unparsable_gold": Outcome.unscored(
+        "unscorable", "no answer can be read from ground_truth", "unparsable_gold"
+    ),
+}
 
 
 class MathParams(Params):
@@ -23,6 +30,7 @@ class MathVerifier(Verifier[MathParams]):
     description = (
         "Compares the final answer with the ground truth: numbers, fractions, boxed, ####."
     )
+    essential = True
     params = MathParams
 
     async def score(
@@ -51,10 +59,7 @@ def _text(truth: JsonValue) -> str:
 
 
 def _outcome(verdict: str) -> Outcome:
-    if verdict == "correct":
-        return Outcome(1.0, verdict=verdict)
-    if verdict in _ZERO:
-        return Outcome(0.0, verdict=verdict)
-    if verdict == "unparsable_gold":
-        return Outcome.unscored("unscorable", "no answer can be read from ground_truth", verdict)
-    return Outcome.unscored("infra_error", f"the grader said {verdict!r}, which is no verdict")
+    known = _OUTCOMES.get(verdict)
+    return known or Outcome.unscored(
+        "infra_error", f"the grader said {verdict!r}, which is no verdict"
+    )
