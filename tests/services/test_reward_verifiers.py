@@ -86,6 +86,8 @@ def test_format_accepts_what_was_asked_for(text):
         "<think>a</think><answer> \n\u200b\u00a0</answer>",
         "<think>a</think><answer>b",
         "<think>a</think><answer>b</answer><Answer>c</ANSWER>",
+        "<Think>a</Think><answer>b</answer>",
+        "<THINK>a</THINK><ANSWER>b</ANSWER>",
         "<think>a</think><answer>the tag <ANSWER> again</answer>",
         "</think>a<think><answer>b</answer>",
         # open-r1's regex with MULTILINE took the first four, TRL's the next two

@@ -7,20 +7,19 @@ white space may stand outside. A part of the layout earns nothing: tags alone ar
 """
 
 import re
-import string
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 
 from pydantic import Field, field_validator
 
 from services.reward.verifiers.base import Answer, Outcome, Params
 from services.reward.verifiers.rule import RuleVerifier
 
-# Of ASCII letters only, so that every character keeps its place.
-_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
 """Hangul fillers and the empty Braille cell: letters and symbols by category, yet invisible."""
+_INVISIBLE = _FILLERS + "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufe0f\ufeff\x00"
 
 
 class FormatParams(Params):
@@ -63,12 +62,9 @@ class FormatVerifier(RuleVerifier[FormatParams]):
 
 def well_formed(text: str, tags: Sequence[str], *, then_text: bool = False) -> bool:
     """Whether `text` is `<a>...</a> <b>...</b>`, every tag once and something in every block."""
-    names = tuple(tag.translate(_LOWER) for tag in tags)
-    lowered = text.translate(_LOWER)  # <Answer> must not smuggle in a second block
-    found = list(_spellings(names).finditer(lowered))
-    if [match[0] for match in found] != [
-        part for name in names for part in (f"<{name}>", f"</{name}>")
-    ]:
+    expected = [part for tag in tags for part in (f"<{tag}>", f"</{tag}>")]
+    found = list(islice(_spellings(tuple(tags)).finditer(text), len(expected) + 1))
+    if [match[0] for match in found] != expected:
         return False
     at = 0
     for opening, closing in zip(found[::2], found[1::2], strict=True):
@@ -82,14 +78,17 @@ def well_formed(text: str, tags: Sequence[str], *, then_text: bool = False) -> b
 
 @lru_cache(maxsize=256)
 def _spellings(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Everything that some reader may take for one of the tags. Each match attempt ends at the
-    next angle bracket, so that the search is linear."""
-    return re.compile(rf"<[\s/]*(?:{'|'.join(map(re.escape, names))})(?![\w-])[^<>]*>", re.ASCII)
+    """Everything that some reader may take for one of the tags.
+
+    Each attempt to match ends at the next angle bracket, so that the search is linear.
+    """
+    either = "|".join(map(re.escape, names))
+    return re.compile(rf"<[\s/]*(?:{either})(?![\w-])[^<>]*>", re.ASCII | re.IGNORECASE)
 
 
 def _visible(text: str) -> bool:
     """Whether anything can be seen: not blanks, lone marks, control or zero-width characters."""
     return any(
-        unicodedata.category(character)[0] not in "CZM" and character not in _BLANK_LETTERS
-        for character in text.strip()
+        unicodedata.category(character)[0] not in "CZM" and character not in _FILLERS
+        for character in text.strip().strip(_INVISIBLE)
     )

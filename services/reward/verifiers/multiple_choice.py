@@ -5,8 +5,8 @@ The truth is a letter or an option's text, or both the truth and the options of 
     "B"      "(B)"      {"answer": "B", "options": ["a virus", "a gene", "a cell"]}
 
 With the options known, `The answer is a gene.` is B too. The choice is read from boxes, answer
-blocks, sentences, bold letters or a letter alone, as `commitment` says. Who names two and takes none
-back gets 0 and `ambiguous`; `The answer is not B` is no answer.
+blocks, sentences, bold letters or a letter alone, as `commitment` says. Who names two, taking none
+back, gets 0 and `ambiguous`; `The answer is not B` is no answer.
 """
 
 import string
