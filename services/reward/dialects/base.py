@@ -138,7 +138,7 @@ async def _reply(
             asked = asked.model_copy(update={"rewards": rewards})
         results = await grader.score(asked)
     except RequestError as error:
-        raise ApiError(422, error.code, str(error)) from None
+        raise ApiError(error.status, error.code, str(error)) from None
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
     except Overloaded as error:  # not 429: verl repeats 5xx only

@@ -15,6 +15,8 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 
+from pydantic import Field
+
 from cohort.contracts.base import JsonValue
 from cohort.contracts.reward import RewardSpec, ScoreItem, ScoreRequest, ScoreResult
 from services.reward.dialects.base import ALL, Dialect, Options, Wire
@@ -30,7 +32,7 @@ class Body(Wire):
     program: str
     tests: JsonValue
     """A list, or a list as JSON text."""
-    max_execution_time: float = 1.0
+    max_execution_time: float = Field(default=1.0, gt=0.0, le=3600.0)
     """Seconds of CPU for each test."""
 
 

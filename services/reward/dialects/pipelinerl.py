@@ -9,6 +9,8 @@ comparison is always strict, and countdown puzzles are not known here.
 
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from cohort.contracts.base import JsonValue
 from cohort.contracts.reward import ScoreItem, ScoreRequest, ScoreResult
 from services.reward.dialects.base import Dialect, Options, Wire
@@ -23,7 +25,7 @@ class Body(Wire):
     gold: str
     strict: bool = True
     """Accepted for the protocol's sake."""
-    max_prediction_length: int = 1_000
+    max_prediction_length: int = Field(default=1_000, ge=0)
     """Characters from the last box to the end."""
 
 
