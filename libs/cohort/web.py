@@ -5,7 +5,6 @@
 id in it, and its traceback goes to the log.
 """
 
-import hmac
 import inspect
 import logging
 import os
@@ -24,6 +23,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cohort.api_keys import key_given, read_keys
 from cohort.config import ServiceSettings, sentence
 from cohort.logs import mask
 
@@ -74,6 +74,7 @@ class Gate:
         open_paths: Sequence[str] = (),
     ) -> None:
         self.app, self.settings = app, settings
+        self.keys = read_keys(settings.api_key)
         self.open_paths = frozenset({"/health", *open_paths})
         self.max_body = int(settings.max_body_mb * 1024 * 1024)
         self.requests = Counter(
@@ -132,8 +133,8 @@ class Gate:
         log.log(level, "%s %s", request.method, path, extra={"fields": fields})
 
     def _refuse(self, request: Request) -> ApiError | None:
-        key = self.settings.api_key
-        if key and request.url.path not in self.open_paths and not _key_given(request, key):
+        guarded = self.keys and request.url.path not in self.open_paths
+        if guarded and not key_given(request, self.keys):
             return ApiError(
                 401,
                 "unauthorized",
@@ -172,17 +173,6 @@ def _bug(error: Exception, request_id: str) -> ApiError:
     log.error("unexpected %s", type(error).__name__, exc_info=error, extra=fields)
     message = f"An unexpected error: the service's log has it under request id {request_id}."
     return ApiError(500, "internal", message)
-
-
-def _key_given(request: Request, key: str) -> bool:
-    """Constant-time check of the bearer header, the dashboard's cookie or a `/key/{key}/` path."""
-    header = request.headers.get("authorization", "")
-    scheme, _, given = header.partition(" ")
-    candidates = [given if scheme.lower() == "bearer" else ""]
-    candidates.append(request.cookies.get("cohort_key", ""))
-    if request.url.path.startswith("/key/"):
-        candidates.append(request.url.path.split("/")[2])
-    return any(hmac.compare_digest(c.encode(), key.encode()) for c in candidates if c)
 
 
 def create_service(
@@ -255,7 +245,7 @@ def _add_error_handlers(app: FastAPI) -> None:
             sentence({**item, "loc": item["loc"][1:] or item["loc"]}) for item in error.errors()
         ]
         return error_response(
-            ApiError(422, "invalid_request", "; ".join(problems[:8]), {"problems": problems})
+            ApiError(422, "invalid_request", "; ".join(problems[:8]), {"problems": problems[:100]})
         )
 
     async def http_error(_: Request, error: Exception) -> Response:

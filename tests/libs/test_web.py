@@ -123,6 +123,24 @@ def test_the_api_key_guards_everything_but_health() -> None:
     assert ask(app, "POST", "/key/nope/echo", **body).status_code == 401
 
 
+def test_each_of_several_api_keys_opens_and_nothing_else_does() -> None:
+    app = app_with(api_key="first, second,,")
+    opened = {}
+    for key in ("first", "second", "first, second,,", "", ",", "firs", "first,second", "third"):
+        headers = {"Authorization": f"Bearer {key}"}
+        opened[key] = ask(app, "GET", "/ready", headers=headers).status_code == 200
+    assert [key for key, is_open in opened.items() if is_open] == [
+        *("first", "second", "first, second,,"),
+    ]
+    assert ask(app, "POST", "/key/second/echo", json={"number": 1}).status_code == 200
+
+
+def test_a_key_setting_of_nothing_but_commas_is_no_open_door() -> None:
+    app = app_with(api_key=" , ,")
+    assert ask(app, "GET", "/ready").status_code == 401
+    assert ask(app, "GET", "/ready", headers={"Authorization": "Bearer "}).status_code == 401
+
+
 def test_a_body_too_large_is_refused_with_and_without_a_length() -> None:
     app = app_with(max_body_mb=0.001)
     big = b'{"number": 1' + b" " * 3000 + b"}"
