@@ -5,6 +5,7 @@
 A client that is not there is skipped, with that command as the reason.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -27,6 +28,8 @@ def reward_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port = free_port()
     log = tmp_path_factory.mktemp("reward") / "log"
     environment = os.environ | {"COHORT_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    models = {route: [{"verifier": "format"}] for route in ("/classify", "/v1/embeddings")}
+    environment["COHORT_DIALECT_REWARDS"] = json.dumps(models)
     url = f"http://127.0.0.1:{port}"
     with log.open("wb") as out:
         child = subprocess.Popen(COMMAND, stdout=out, stderr=out, env=environment, cwd=ROOT)

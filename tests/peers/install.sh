@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 
 declare -A packages=(
   [trl]="trl==1.16.0"
-  [verl]="--no-deps verl==0.9.1 ray==2.56.1 tensordict==0.13.0 omegaconf==2.3.1 antlr4-python3-runtime==4.9.3 hydra-core"
+  [verl]="--no-deps verl==0.9.1 ray==2.60.0 tensordict==0.10.0 omegaconf==2.3.0 antlr4-python3-runtime==4.9.3 hydra-core==1.3.2 accelerate codetiming datasets dill multiprocess pandas pyarrow xxhash peft aiohttp aiohappyeyeballs aiosignal attrs frozenlist multidict propcache yarl cloudpickle orjson pyvers importlib_metadata zipp msgpack jsonschema jsonschema-specifications referencing rpds-py protobuf"
   [openrlhf]="--no-deps openrlhf==0.11.2 aiohttp aiohappyeyeballs aiosignal attrs frozenlist multidict propcache yarl pylatexenc"
 )
 shared=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
