@@ -4,19 +4,26 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cohort/expression.h"
+#include "cohort/policy.h"
 
 namespace cohort {
 
-/// What public graders disagree about; the defaults are Cohort's (docs/verifier.md).
-struct Policy;
+/// Work that one comparison may take: some milliseconds.
+inline constexpr std::int64_t kDefaultSteps = 500'000;
 
-/// A truth that was parsed once and is compared with many answers.
-class ParsedTruth;
+enum class Comparison : std::uint8_t {
+    equal,
+    different,
+    unparsable_answer,
+    unparsable_truth,
+    limit,
+};
 
-enum class Comparison : std::uint8_t { equal, different, unparsable_answer, unparsable_truth, limit };
+/// Whether the text is understood as an answer.
+bool parses(std::string_view text);
 
-/// Compares two answers as they were extracted. Never raises; at most `steps` of work.
-Comparison compare_answers(std::string_view answer, std::string_view truth, const Policy& policy);
+/// Compares two answers as they were extracted. Never raises.
+Comparison compare_answers(std::string_view answer, std::string_view truth, const Policy& policy,
+                           std::int64_t steps = kDefaultSteps);
 
 }  // namespace cohort
