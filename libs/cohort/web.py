@@ -12,7 +12,8 @@ import re
 import tempfile
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -268,9 +269,7 @@ def serve(app: FastAPI | str, settings: ServiceSettings, port: int, workers: int
     """
     import uvicorn
 
-    with tempfile.TemporaryDirectory(prefix="cohort-metrics-") as folder:
-        if workers > 1:
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    with _summed_metrics() if workers > 1 else nullcontext():
         uvicorn.run(
             app,
             factory=isinstance(app, str),
@@ -282,3 +281,11 @@ def serve(app: FastAPI | str, settings: ServiceSettings, port: int, workers: int
             timeout_graceful_shutdown=5,
             timeout_keep_alive=30,
         )
+
+
+@contextmanager
+def _summed_metrics() -> Iterator[None]:
+    """A folder where the workers keep their counts, so that each can tell those of all."""
+    with tempfile.TemporaryDirectory(prefix="cohort-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        yield

@@ -1,5 +1,6 @@
 """`python -m services.reward`: build the grader, serve it."""
 
+import multiprocessing
 import os
 
 from fastapi import FastAPI
@@ -19,6 +20,8 @@ def build_app() -> FastAPI:
     """The app as the environment describes it; every worker process calls this."""
     settings = Settings.read()
     configure("reward", settings.log_level)
+    if master := multiprocessing.parent_process():
+        die_with_parent(master.pid)
     sandbox = AsyncSandboxClient(settings.sandbox_url, api_key=settings.api_key)
     verifiers = build_verifiers(
         sandbox,

@@ -23,6 +23,9 @@ from services.reward.verifiers.base import well_encoded
 
 __all__ = ["Grader", "Overloaded", "RequestError"]
 
+_PATIENCE_S = 1.5
+"""Who asks whether the service is ready does not wait for long."""
+
 
 class Overloaded(Exception):
     """Too many items are in work; come back later."""
@@ -116,8 +119,18 @@ class Grader:
         await self.cache.aclose()
 
     async def _complaints(self, essential: bool) -> list[str]:
-        asked = [v for v in self.verifiers.values() if v.essential is essential]
-        return [complaint for verifier in asked for complaint in await verifier.missing()]
+        """In the order of the verifiers; who is asked and does not answer soon says nothing."""
+        found: dict[str, list[str]] = {n: [] for n in self.verifiers}
+
+        async def ask(name: str) -> None:
+            found[name] = await self.verifiers[name].missing()
+
+        with anyio.move_on_after(_PATIENCE_S):
+            async with anyio.create_task_group() as group:
+                for name, verifier in self.verifiers.items():
+                    if verifier.essential is essential:
+                        group.start_soon(ask, name)
+        return [complaint for complaints in found.values() for complaint in complaints]
 
     def _account(self, job: Job) -> None:
         """Counters and diagnostics."""
