@@ -7,7 +7,8 @@ import pytest
 
 from cohort.cli import main
 from cohort.cli.console import Failure, UsageError
-from cohort.cli.grade import _report, read_items
+from cohort.cli.score import read_items
+from cohort.cli.scoring import report_of
 from cohort.contracts.reward import ScoreResult
 
 ROWS = [
@@ -91,8 +92,8 @@ def test_where_the_scores_go_is_checked_before_the_work(
 def test_what_was_not_scored_is_no_zero() -> None:
     right = ScoreResult(score=1.0, status="scored", verdict="correct")
     lost = ScoreResult(score=None, status="infra_error", reason="the sandbox does not answer")
-    report = _report([right, lost])
+    report = report_of([right, lost])
     assert (report["accuracy"], report["num_unscored"]) == (1.0, 1)
     assert report["verdicts"] == {"correct": 1, "infra_error": 1}
     with pytest.raises(Failure, match="nothing could be scored: the sandbox does not answer"):
-        _report([lost])
+        report_of([lost])

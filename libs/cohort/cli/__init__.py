@@ -1,8 +1,9 @@
 """The `cohort` command: start a stack, train, look, ask.
 
-`stack` up and down, `demo` the whole thing once, `runs` everything about runs, `grade` eval and
-score, `chat`, `doctor` what this machine has. Mistakes of the user end as one sentence on stderr,
-with exit code 2 for how the command was called, 1 for what went wrong and 130 after Ctrl-C.
+`stack` up and down, `demo` the whole thing once, `runs` everything about runs, `grade` eval,
+`score`, `rescore`, `chat`, `doctor` what this machine has. Mistakes of the user end as one sentence
+on stderr, with exit code 2 for how the command was called, 1 for what went wrong and 130 after
+Ctrl-C.
 """
 
 import argparse
@@ -28,6 +29,7 @@ later:
   cohort watch last                          follow the newest run
   cohort eval runs/RUN/model --task arithmetic
   cohort score answers.jsonl                 grade completions in a file
+  cohort rescore last --verifier gsm8k       what another verifier says of a run's completions
   cohort chat                                talk to the policy under training
 
 `cohort COMMAND --help` explains each, with examples.
@@ -45,7 +47,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """All commands."""
-    from cohort.cli import chat, demo, doctor, grade, runs, stack
+    from cohort.cli import chat, demo, doctor, grade, rescore, runs, score, stack
 
     parser = Parser(
         prog="cohort",
@@ -55,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"cohort {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for room in (stack, demo, runs, grade, chat, doctor):
+    for room in (stack, demo, runs, grade, score, rescore, chat, doctor):
         room.add_commands(commands)
     return parser
 

@@ -20,7 +20,8 @@ from cohort.cli.console import (
     service_url,
     temporary,
 )
-from cohort.cli.grade import TIMEOUT_S, model_folder
+from cohort.cli.grade import model_folder
+from cohort.cli.scoring import TIMEOUT_S
 from cohort.cli.stack import positive
 from cohort.clients import AsyncGeneratorClient, ServiceError, Unreachable
 from cohort.contracts.generator import ChatMessage

@@ -1,38 +1,29 @@
-"""`cohort eval` and `cohort score`: accuracy of a model, or of completions in a file."""
+"""`cohort eval`: accuracy of a model on questions that were held out."""
 
 import argparse
-import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from cohort.cli.console import (
-    Failure,
-    UsageError,
-    add_command,
-    add_json,
-    add_url,
-    api_key,
-    say,
-    say_json,
-    service_url,
-    temporary,
+from cohort.cli.console import UsageError, add_command, add_json, api_key, say, say_json, temporary
+from cohort.cli.scoring import (
+    TIMEOUT_S,
+    json_object,
+    needed,
+    report_lines,
+    report_of,
+    score_all,
 )
 from cohort.cli.stack import positive
-from cohort.cli.view import number, share
-from cohort.clients import AsyncGeneratorClient, RewardClient
+from cohort.clients import AsyncGeneratorClient
 from cohort.contracts.generator import GenerateRequest
-from cohort.contracts.reward import RewardSpec, ScoreItem, ScoreResult
+from cohort.contracts.reward import RewardSpec, ScoreItem
 from cohort.tasks import TaskError, TaskRow, make_task, task_names
 
-BATCH = 128
-"""Items per request to the reward service."""
 IN_FLIGHT = 64
 """Questions that the generator has at a time."""
-TIMEOUT_S = 600.0
 TASK_VERIFIERS = {"reasoning_gym": "reasoning_gym", "code": "code"}
 """Tasks that `math` cannot grade."""
 
@@ -43,17 +34,9 @@ EVAL_EXAMPLES = """\
 
 Answers the task's held-out questions greedily, with a generator and a reward service of its own."""
 
-SCORE_EXAMPLES = """\
-  cohort score answers.jsonl                       writes answers.scores.jsonl beside it
-  cohort score answers.jsonl --verifier format
-  cohort score answers.jsonl --json | jq .accuracy
-
-Every row has `completion` and `ground_truth` (or `answer`):
-  {"completion": "It is 6 * 7 = 42.", "ground_truth": "42"}"""
-
 
 def add_commands(commands: Any) -> None:
-    """`eval` and `score`."""
+    """`eval`."""
     evaluate = add_command(
         commands, "eval", run_eval, "held-out greedy accuracy of a model", EVAL_EXAMPLES
     )
@@ -63,18 +46,10 @@ def add_commands(commands: Any) -> None:
     evaluate.add_argument("--size", type=positive, default=256, metavar="N", help="questions")
     evaluate.add_argument("--max-new-tokens", type=positive, default=256, metavar="N")
     evaluate.add_argument("--verifier", help="default: the one that fits the task")
-    score = add_command(
-        commands, "score", run_score, "grade the completions in a file", SCORE_EXAMPLES
+    evaluate.add_argument(
+        "--kwargs", default="{}", metavar="JSON", help="parameters of the verifier"
     )
-    score.add_argument("file", metavar="FILE.jsonl", type=Path)
-    score.add_argument("--verifier", default="math", help="default: math")
-    score.add_argument("--out", type=Path, metavar="FILE", help="default: FILE.scores.jsonl")
-    add_url(score, "reward")
-    for parser in (evaluate, score):
-        parser.add_argument(
-            "--kwargs", default="{}", metavar="JSON", help="parameters of the verifier"
-        )
-        add_json(parser)
+    add_json(evaluate)
 
 
 def run_eval(args: argparse.Namespace) -> int:
@@ -86,100 +61,23 @@ def run_eval(args: argparse.Namespace) -> int:
     rows = list(task.eval[: args.size])
     if not rows:
         raise UsageError(f"task {args.task} holds no questions out: see its arguments")
-    spec = _spec(args.verifier or TASK_VERIFIERS.get(args.task, "math"), args)
+    verifier = args.verifier or TASK_VERIFIERS.get(args.task, "math")
+    spec = RewardSpec(verifier=verifier, kwargs=json_object(args.kwargs, "--kwargs"))
     model = model_folder(args.model, args.state)
-    needs = {"generator", "reward"} | ({"sandbox"} if spec.verifier == "code" else set())
-    with temporary(args, needs, env={"COHORT_MODEL": model}) as stack:
+    with temporary(args, {"generator"} | needed([spec]), env={"COHORT_MODEL": model}) as stack:
         texts = anyio.run(_answer, stack.urls["generator"], rows, args.max_new_tokens)
         items = [
             ScoreItem(id=row.id, completion=text, ground_truth=row.ground_truth)
             for row, text in zip(rows, texts, strict=True)
         ]
-        results = _score(stack.urls["reward"], items, spec)
-    report = {"model": args.model, "task": args.task, **_report(results)}
-    _print_report(report, args.json)
+        results = score_all(stack.urls["reward"], items, [spec])
+    report = {"model": args.model, "task": args.task, **report_of(results)}
+    if args.json:
+        say_json(report)
+        return 0
+    for line in report_lines(report):
+        say(line)
     return 0
-
-
-def run_score(args: argparse.Namespace) -> int:
-    """Prints the accuracy and writes one result per row."""
-    items = read_items(args.file)
-    spec = _spec(args.verifier, args)
-    out = args.out or args.file.with_suffix(".scores.jsonl")
-    check_writable(out)
-    url = service_url(args, "reward", args.url)
-    with RewardClient(url, api_key=api_key()) as client:
-        reachable = client.health()
-    if args.url and not reachable:
-        raise Failure(f"no reward service answers at {args.url}")
-    if reachable:
-        results = _score(url, items, spec)
-    else:
-        needs = {"reward"} | ({"sandbox"} if spec.verifier == "code" else set())
-        with temporary(args, needs) as stack:
-            results = _score(stack.urls["reward"], items, spec)
-    out.write_text("".join(result.model_dump_json() + "\n" for result in results))
-    _print_report({"file": str(args.file), "scores": str(out), **_report(results)}, args.json)
-    return 0
-
-
-def json_object(text: str, option: str) -> dict[str, Any]:
-    """The object that an option holds."""
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{option} is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"{option} must be a JSON object, for example '{{\"low\": 10}}'")
-    return data
-
-
-def read_items(path: Path) -> list[ScoreItem]:
-    """Rows of a JSON Lines file as items. Raises `UsageError` with the line that is wrong."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UsageError(f"cannot read {path}: {why}") from None
-    items = [_item(path, i, line) for i, line in enumerate(lines, 1) if line.strip()]
-    if not items:
-        raise UsageError(f"{path} has no rows")
-    return items
-
-
-def check_writable(path: Path) -> None:
-    """Raise `UsageError` before the work is done, not after it."""
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _item(path: Path, line_number: int, line: str) -> ScoreItem:
-    place = f"{path}, line {line_number}"
-    try:
-        row = json.loads(line)
-        json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise UsageError(f"{place} has half of a surrogate pair, which is no character") from None
-    except (ValueError, RecursionError):
-        raise UsageError(f"{place} is not JSON") from None
-    if not isinstance(row, dict) or not isinstance(row.get("completion"), str):
-        raise UsageError(f"{place} has no text in `completion`")
-    key = next((key for key in ("ground_truth", "answer") if key in row), None)
-    if key is None:
-        raise UsageError(f"{place} has neither `ground_truth` nor `answer`")
-    prompt = row.get("prompt")
-    return ScoreItem(
-        id=str(row.get("id", line_number)),
-        prompt=prompt if isinstance(prompt, str) else "",
-        completion=row["completion"],
-        ground_truth=row[key],
-    )
-
-
-def _spec(verifier: str, args: argparse.Namespace) -> RewardSpec:
-    return RewardSpec(verifier=verifier, kwargs=json_object(args.kwargs, "--kwargs"))
 
 
 def model_folder(name: str, state_dir: Path) -> str:
@@ -220,40 +118,3 @@ async def _answer(url: str, rows: Sequence[TaskRow], max_new_tokens: int) -> lis
     finally:
         await client.aclose()
     return texts
-
-
-def _score(url: str, items: Sequence[ScoreItem], spec: RewardSpec) -> list[ScoreResult]:
-    with RewardClient(url, api_key=api_key(), timeout_s=TIMEOUT_S) as client:
-        return [
-            result
-            for start in range(0, len(items), BATCH)
-            for result in client.score(items[start : start + BATCH], [spec], timeout_s=TIMEOUT_S)
-        ]
-
-
-def _report(results: Sequence[ScoreResult]) -> dict[str, Any]:
-    """Accuracy and mean score over what was scored; trouble is counted, never a 0."""
-    scores = [result.score for result in results if result.score is not None]
-    if not scores:
-        raise Failure(f"nothing could be scored: {next((r.reason for r in results), None)}")
-    correct = sum(result.verdict == "correct" for result in results)
-    return {
-        "accuracy": correct / len(scores),
-        "score": sum(scores) / len(scores),
-        "num_questions": len(results),
-        "num_unscored": len(results) - len(scores),
-        "verdicts": dict(Counter(result.verdict or result.status for result in results)),
-    }
-
-
-def _print_report(report: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        say_json(report)
-        return
-    say(f"accuracy {share(report['accuracy'])}, mean score {number(report['score'])}")
-    verdicts = ", ".join(f"{word} {count}" for word, count in report["verdicts"].items())
-    say(f"{report['num_questions']} questions: {verdicts}")
-    if report["num_unscored"]:
-        say(f"{report['num_unscored']} could not be scored and are left out of the accuracy")
-    if "scores" in report:
-        say(f"one result per row in {report['scores']}")
