@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cohort.contracts.reward import ScoreRequest
+from services.reward.grader import Grader
 from services.reward.verifiers.base import Answer, final_part
 from services.reward.verifiers.exact import ExactVerifier
 from services.reward.verifiers.format import FormatVerifier, well_formed
@@ -434,3 +436,27 @@ def test_a_rule_gives_way_to_the_deadline():
     anyio.run(until_cancelled)
     assert outcomes[0] is not None
     assert outcomes[-1] is None
+
+
+def test_rules_side_by_side_through_the_grader():
+    verifiers = (Gsm8kVerifier(), ExactVerifier(), FormatVerifier(), RepetitionVerifier())
+    rewards = [
+        {"verifier": "gsm8k"},
+        {"verifier": "exact", "weight": 0, "kwargs": {"extract": "last_line"}},
+        {"verifier": "format", "weight": 0.5, "kwargs": {"tags": ["think"], "then_text": True}},
+        {"verifier": "repetition", "weight": 0.1, "kwargs": {"n": 1}},
+    ]
+    items = [
+        {"completion": "<think>9 + 9</think>\n#### 18", "ground_truth": "18"},
+        {"completion": "ha ha", "ground_truth": "18"},
+        {"completion": "#### 18", "ground_truth": "eighteen"},
+    ]
+    grader = Grader({v.name: v for v in verifiers})
+    good, bad, broken = anyio.run(
+        grader.score, ScoreRequest.model_validate({"items": items, "rewards": rewards})
+    )
+    assert (good.score, good.verdict) == (1.5, "correct")
+    assert (bad.score, bad.verdict) == (pytest.approx(-0.05), "no_answer")
+    assert bad.metrics["repetition.repeated"] == 0.5
+    assert (broken.score, broken.status) == (None, "unscorable")
+    assert broken.reason == ("gsm8k: ground_truth is neither a number nor ends in `#### <number>`")

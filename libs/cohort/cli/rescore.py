@@ -46,7 +46,7 @@ def add_commands(commands: Any) -> None:
     )
     rescore.add_argument("run_name", metavar="RUN", help="folder, id, its beginning, or `last`")
     rescore.add_argument(
-        "--runs", type=Path, default=Path("runs"), metavar="DIR", help="folder of all runs"
+        "--runs", type=Path, default=Path("runs"), metavar="DIR", help="default: runs"
     )
     rescore.add_argument("--purpose", choices=("train", "eval"), help="only these (default: all)")
     rescore.add_argument(
