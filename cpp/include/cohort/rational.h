@@ -18,7 +18,9 @@ inline constexpr std::size_t kMaxBits = 16384;  // a larger result is LimitReach
 class Integer {
 public:
     Integer(std::int64_t value = 0) : small_(value) {}  // NOLINT: 5 is an Integer
+    /// Digits in a base up to 36, `a` to `z` (or `A` to `Z`) after 9; nothing when one is no digit.
     static std::optional<Integer> from_digits(std::string_view digits, unsigned base = 10);
+    static Integer from_magnitude(bool negative, std::vector<std::uint32_t> limbs);
 
     bool is_zero() const;
     int sign() const;  // -1, 0, 1
@@ -27,6 +29,7 @@ public:
     std::optional<std::int64_t> to_int64() const;
     std::uint64_t modulo(std::uint64_t modulus) const;  // 0 <= result < modulus, below 2^63
     std::string to_string() const;
+    std::vector<std::uint32_t> magnitude() const;  // limbs of the absolute value, none for 0
 
     Integer operator-() const;
     friend Integer operator+(const Integer&, const Integer&);
@@ -48,8 +51,8 @@ private:
     bool is_small() const { return limbs_.empty(); }
 
     std::int64_t small_ = 0;
-    bool negative_ = false;               // of limbs_
-    std::vector<std::uint32_t> limbs_;    // empty: the value is small_
+    bool negative_ = false;             // of limbs_
+    std::vector<std::uint32_t> limbs_;  // empty: the value is small_, as always when it fits
 };
 
 struct Integer::Division {
@@ -59,7 +62,7 @@ struct Integer::Division {
 /// A fraction in lowest terms; the denominator is positive.
 class Rational {
 public:
-    Rational(std::int64_t value = 0) : numerator_(value), denominator_(1) {}  // NOLINT
+    Rational(std::int64_t value = 0) : numerator_(value), denominator_(1) {}    // NOLINT
     Rational(Integer value) : numerator_(std::move(value)), denominator_(1) {}  // NOLINT
     /// Nothing when the denominator is 0.
     static std::optional<Rational> of(Integer numerator, Integer denominator);
