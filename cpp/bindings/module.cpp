@@ -1,7 +1,6 @@
 // The only file that knows Python. Docs of what it exports: libs/cohort/grading/_native.pyi.
 //
-// Text is passed as views into the UTF-8 that CPython keeps with each str: nothing is copied. Text
-// that has no UTF-8 (a lone surrogate) raises UnicodeEncodeError, a ValueError.
+// Text is passed as views into the UTF-8 that CPython keeps with each str: nothing is copied.
 #include <pybind11/pybind11.h>
 
 #include <string>
@@ -11,22 +10,12 @@
 #include "cohort/extract.h"
 #include "cohort/grade.h"
 #include "cohort/normal_form.h"
+#include "steps.h"
+#include "text.h"
 
 namespace py = pybind11;
 
 namespace {
-
-std::string_view view(py::handle text) {
-    if (!PyUnicode_Check(text.ptr())) {
-        throw py::type_error(std::string("expected str, got ") + Py_TYPE(text.ptr())->tp_name);
-    }
-    Py_ssize_t size = 0;
-    const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (data == nullptr) throw py::error_already_set();
-    return {data, static_cast<std::size_t>(size)};
-}
-
-py::str to_str(std::string_view text) { return {text.data(), text.size()}; }
 
 py::object extract_answer(const py::str& text) {
     const std::string_view bytes = view(text);
@@ -83,4 +72,5 @@ PYBIND11_MODULE(_native, module) {
     module.def("grade_math", &grade_math, py::arg("completion"), py::arg("ground_truth"));
     module.def("grade_math_batch", &grade_math_batch, py::arg("completions"),
                py::arg("ground_truths"));
+    bind_steps(module);
 }

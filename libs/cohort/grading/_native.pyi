@@ -37,3 +37,6 @@ def grade_math_batch(completions: Sequence[str], ground_truths: Sequence[str]) -
     Raises `ValueError` when the lengths differ. Completions that share a truth are best passed in
     a row: the truth is then read once.
     """
+
+def find_steps_batch(texts: Sequence[str]) -> list[list[tuple[int, bool, str]]]:
+    """Fields of `cohort.grading.steps.ArithmeticStep` for each step of each text."""
