@@ -446,6 +446,9 @@ def test_no_server_and_a_silent_one(serve):
     reason = trouble_of(gone)
     assert "cannot reach it" in reason
     assert "pw" not in reason
+    (sentence,) = anyio.run(ServedRewardModel(ModelServer("http://u:pw@127.0.0.1:1")).missing)
+    assert sentence.startswith("reward_model: cannot reach http://127.0.0.1:1 (")
+    assert anyio.run(served(serve)[1].missing) == []  # 404 and 405 are answers as well
 
     app = FastAPI()
 

@@ -131,6 +131,10 @@ class JudgeVerifier(Verifier[JudgeParams]):
         """Never: a judge may say something else tomorrow."""
         return None
 
+    async def missing(self) -> list[str]:
+        """The server, when there should be one and nothing answers."""
+        return [] if self.server is None else await self.server.missing(self.name)
+
     async def aclose(self) -> None:
         """Close the connections."""
         if self.server is not None:

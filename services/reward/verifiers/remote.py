@@ -20,6 +20,7 @@ import httpx
 from services.reward.verifiers.base import Answer, Outcome
 
 log = logging.getLogger("cohort.reward")
+_PATIENCE_S = 1.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 10.0
 _REFUSALS = frozenset({400, 413, 422})
 
@@ -83,6 +84,16 @@ class ModelServer:
                     f"no reply from {self.shown} within {self.timeout_s:g} s ({last})"
                 ) from None
         raise ServerTrouble(f"{self.shown} failed {self.max_tries} times: {last}")
+
+    async def missing(self, who: str) -> list[str]:
+        """A sentence when nothing answers there; any HTTP answer will do."""
+        try:
+            with anyio.fail_after(_PATIENCE_S):
+                async with self._http.stream("HEAD", self.url):
+                    return []
+        except (httpx.TransportError, TimeoutError) as error:
+            why = str(error) or type(error).__name__
+            return [f"{who}: cannot reach {self.shown} ({why})"]
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -124,6 +124,10 @@ class ServedRewardModel(RewardModelVerifier):
         """Never: another model may be behind the address tomorrow."""
         return None
 
+    async def missing(self) -> list[str]:
+        """The server, when nothing answers there."""
+        return await self.server.missing(self.name)
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self.server.aclose()

@@ -1,0 +1,1 @@
+raise SystemExit("a package that ends the program that imports it")
