@@ -5,13 +5,13 @@ Every `a + b = c` of the completion is found and checked in C++ (`cohort.grading
 
     truth       5 + 9 = 14      14 + 7 = 21      #### 21
     completion  5 + 9 = 14  (1, a milestone)     14 + 7 = 22  (0, false)
-    value       mean of 1 for each milestone reached, 0 for each that was not and for each false step
+    value       mean of: 1 for each milestone reached, 0 for each missed and for each false step
 
 A policy that is never right gets a signal from the steps that it can do, which a 0 or 1 at the end
 does not give. True steps that reach no milestone (`1 + 1 = 2`) count for nothing, so that writing
 more of them cannot pay; a milestone counts once. `grounding: none` scores the truth of each
-different step and needs no worked truth, but a policy can then write easy steps: use it as a metric,
-or for solutions whose intermediate results may differ.
+different step and needs no worked truth, but a policy can then write easy steps: use it as a
+metric, or for solutions whose intermediate results may differ.
 
 The step scores come back as `steps` with their end characters, for trainers that credit steps
 (DeepSeekMath, arXiv 2402.03300, section 4.1.3; PURE, arXiv 2504.15275).
@@ -51,7 +51,7 @@ class Judged:
     """The steps of one completion."""
 
     scores: list[float]
-    """One for each step that was found; None of them is left out."""
+    """One for each step that was found."""
     counted: list[float]
     """Those that make the value, with a 0 for each that is missing."""
     reached: int
@@ -92,10 +92,7 @@ def _outcome(answer: Answer, steps: list[ArithmeticStep], params: ProcessParams)
         judged = against(milestones, steps, params)
     value = aggregate(judged.counted, params.aggregation, params.temperature)
     right = sum(step.right for step in steps)
-    if not steps:
-        verdict = "no_steps"
-    else:
-        verdict = "steps_right" if right == len(steps) else "steps_wrong"
+    verdict = "steps_right" if right == len(steps) else "steps_wrong"
     metrics = {
         "steps": float(len(steps)),
         "right": float(right),
@@ -105,7 +102,7 @@ def _outcome(answer: Answer, steps: list[ArithmeticStep], params: ProcessParams)
     ends = [step.end for step in steps]
     return Outcome(
         value,
-        verdict=verdict,
+        verdict=verdict if steps else "no_steps",
         metrics=metrics,
         steps=tuple(zip(ends, judged.scores, strict=True)),
     )
