@@ -29,6 +29,8 @@ from services.reward.grader import Grader
 from services.reward.verifiers.aggregation import aggregate
 from services.reward.verifiers.base import Answer
 from services.reward.verifiers.classifier import Classifier, batches
+from services.reward.verifiers.judge import JudgeVerifier
+from services.reward.verifiers.models import ModelSettings, model_verifiers
 from services.reward.verifiers.prm import LocalPrm, PrmVerifier, ServedPrm
 from services.reward.verifiers.remote import ModelServer
 from services.reward.verifiers.reward_model import (
@@ -649,3 +651,47 @@ def test_step_scores_that_do_not_fit_are_trouble(serve, data):
     verifier = ServedPrm(ModelServer(serve(Vllm({"data": [{"data": data}]}).app)))
     (outcome,) = judge(verifier, [STEPS])
     assert (outcome.value, outcome.status, outcome.steps) == (None, "infra_error", ())
+
+
+# ----- what the environment says
+
+
+def test_settings_make_the_verifiers(monkeypatch, tmp_path, serve):
+    assert [type(v) for v in model_verifiers(ModelSettings())] == [
+        RewardModelVerifier,
+        PrmVerifier,
+        JudgeVerifier,
+    ]
+    save(tmp_path / "prm", LlamaForTokenClassification, num_labels=2)
+    for name, value in {
+        "MODELS_DIR": str(tmp_path),
+        "REWARD_MODEL_URL": serve(Vllm().app),
+        "REWARD_MODEL_ENDPOINT": "/pooling",
+        "PRM_PATH": "prm",
+        "PRM_STYLE": "trl",
+        "JUDGE_URL": "http://127.0.0.1:1/v1",
+        "JUDGE_NAME": "m",
+        "JUDGE_EXTRA": '{"seed": 1}',
+    }.items():
+        monkeypatch.setenv(f"COHORT_{name}", value)
+    reward, prm, asked = model_verifiers(ModelSettings.read())
+    assert judge(reward, [STEPS])[0].value == -3.5
+    assert len(judge(prm, [STEPS])[0].steps) == 3
+    assert (asked.model, asked.extra) == ("m", {"seed": 1})
+    assert {reward.name, prm.name, asked.name} == {"reward_model", "prm", "judge"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"PRM_PATH": "a", "PRM_URL": "http://x"}, "COHORT_PRM_URL: set it or COHORT_PRM_PATH"),
+        ({"REWARD_MODEL_URL": "x:8000"}, "COHORT_REWARD_MODEL_URL"),
+        ({"JUDGE_URL": "http://x"}, "COHORT_JUDGE_NAME"),
+        ({"JUDGE_API_KEY": "a\nb"}, "COHORT_JUDGE_API_KEY"),
+    ],
+)
+def test_settings_that_cannot_be_meant(monkeypatch, variables, words):
+    for name, value in variables.items():
+        monkeypatch.setenv(f"COHORT_{name}", value)
+    with pytest.raises(SystemExit, match=words):
+        ModelSettings.read()

@@ -22,7 +22,9 @@ from cohort.bundled import no_progress_bars
 
 Kind = Literal["sequence", "token"]
 LABELS: dict[Kind, int] = {"sequence": 1, "token": 2}
+S = TypeVar("S")
 T = TypeVar("T")
+_SLICE = 64
 
 
 class ClassifierError(Exception):
@@ -96,6 +98,17 @@ class Classifier:
             except anyio.get_cancelled_exc_class():
                 given_up.set()
                 raise
+
+    async def each(self, items: Sequence[S], work: Callable[[Loaded, S], T]) -> list[T]:
+        """The same for many items, a slice at a time, so that others get their turn."""
+
+        def some(loaded: Loaded, start: int) -> list[T]:
+            return [work(loaded, item) for item in items[start : start + _SLICE]]
+
+        found: list[T] = []
+        for start in range(0, len(items), _SLICE):
+            found += await self.call(partial(some, start=start))
+        return found
 
     async def logits(
         self, rows: Sequence[Sequence[int]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -85,9 +86,8 @@ class LocalPrm(PrmVerifier):
     ) -> None:
         """Batches of similar length, one after the other."""
         try:
-            rows = await self.classifier.call(
-                lambda loaded: [_row(loaded, answer, self.style, params) for answer in answers]
-            )
+            read = partial(_row, style=self.style, params=params)
+            rows = await self.classifier.each(answers, read)
             readable = [(place, row) for place, row in enumerate(rows) if isinstance(row, _Row)]
             for place, row in enumerate(rows):
                 if isinstance(row, Outcome):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from cohort.contracts.base import JsonValue
@@ -72,7 +73,7 @@ class LocalRewardModel(RewardModelVerifier):
     ) -> None:
         """Batches of similar length, one after the other."""
         try:
-            rows = await self.classifier.call(lambda loaded: _rows(loaded, answers, params))
+            rows = await self.classifier.each(answers, partial(_row, params=params))
             readable = [(place, row) for place, row in enumerate(rows) if isinstance(row, _Row)]
             for place, row in enumerate(rows):
                 if isinstance(row, str):
@@ -162,14 +163,10 @@ class _Row:
         }
 
 
-def _rows(loaded: Loaded, answers: Sequence[Answer], params: RewardModelParams) -> list[_Row | str]:
-    """What the model reads of each answer, or why it cannot."""
+def _row(loaded: Loaded, answer: Answer, params: RewardModelParams) -> _Row | str:
+    """What the model reads of an answer, or why it cannot."""
     if params.chat and not loaded.tokenizer.chat_template:
         raise ClassifierError("the reward model has no chat template: ask with chat: false")
-    return [_row(loaded, answer, params) for answer in answers]
-
-
-def _row(loaded: Loaded, answer: Answer, params: RewardModelParams) -> _Row | str:
     most, max_chars = loaded.max_tokens, loaded.max_tokens * MAX_CHARS_PER_TOKEN
     whole, at_start = params.too_long == "unscorable", params.too_long == "cut_start"
     too_long = f"too long for the reward model, which reads {most} tokens: see too_long"
