@@ -3,12 +3,13 @@
 What each client sends and reads was taken from its source; the version is said at each test.
 """
 
+import functools
 import json
 
 import anyio
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cohort.config import ServiceSettings
@@ -72,18 +73,27 @@ def trouble(status):
     return ScoreResult(score=None, status=status, reason="because", verdict=None)
 
 
-def app_of(grader, **settings):
+def app_of(grader=None, **settings):
     async def ready():
         return []
 
     app = create_service("reward", "a test", Settings(**settings), ready)
-    add_dialects(app, grader, app.state.settings)
+    add_dialects(app, grader or real(), app.state.settings)
     return app
+
+
+@functools.cache
+def plain_app():
+    return app_of(real())
+
+
+def real():
+    return Grader({"math": MathVerifier(), "chars": Chars()})
 
 
 def call(method, path, grader=None, content="", headers=(), **settings):
     """What the service answers, over HTTP but without a port."""
-    app = app_of(grader or Grader({"math": MathVerifier(), "chars": Chars()}), **settings)
+    app = app_of(grader, **settings) if grader or settings else plain_app()
 
     async def go():
         transport = httpx.ASGITransport(app=app)
@@ -445,6 +455,38 @@ def test_the_openapi_schema_has_the_bodies():
     for dialect in DIALECTS:
         assert paths[dialect.path]["post"]["requestBody"], dialect.path
     assert not any(path.startswith("/key/") for path in paths)
+
+
+# Whatever is sent, the answer is a reply or an error for people.
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+FIELDS = sorted({name for dialect in DIALECTS for name in dialect.body.model_fields})
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.path)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_any_body_is_answered(dialect, data):
+    fields = st.dictionaries(st.sampled_from(FIELDS), JSON | st.lists(st.text(), max_size=3))
+    body = BODIES.get(dialect.path, {}) | data.draw(fields)
+    answer = post(dialect.path + "?verifier=math", body)
+    assert answer.status_code in (200, 422, 503), answer.text
+    if answer.status_code != 200:
+        assert answer.json()["error"]["code"] != "internal"
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\udcff#### 18", "a\x00b"])
+def test_half_a_surrogate_pair_is_no_bug(text):
+    for path, body in BODIES.items():
+        spelled = json.loads(json.dumps(body).replace('"x"', json.dumps(text)))
+        answer = post(path + "?verifier=math", spelled)
+        assert answer.status_code in (200, 422, 503), (path, answer.text)
+        if answer.status_code == 503:
+            assert answer.json()["error"]["code"] == "unscorable"
 
 
 # Texts.
