@@ -29,9 +29,8 @@ std::optional<std::size_t> unit_vector(const Arena& arena, NodeId node) {
     for (std::size_t place = 0; place < 3; ++place) {
         const char letter = "ijk"[place];
         const bool plain = name.size() == 1 && name[0] == letter;
-        const bool dressed = name.size() > 3 && name.front() == '\\' &&
-                             name.substr(name.size() - 3) == std::string{'{', letter, '}'};
-        if (plain || dressed) return place;
+        const bool bold = name.size() == 9 && name.starts_with("\\mathbf ") && name[8] == letter;
+        if (plain || bold) return place;
     }
     return std::nullopt;
 }

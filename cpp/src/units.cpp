@@ -11,6 +11,8 @@ namespace {
 constexpr Dimension kLength{1, 0, 0, 0, 0}, kVolume{3, 0, 0, 0, 0}, kMass{0, 1, 0, 0, 0},
     kTime{0, 0, 1, 0, 0}, kAngle{0, 0, 0, 1, 0}, kMoney{0, 0, 0, 0, 1};
 
+constexpr int kMaxFactors = 4;
+
 struct Entry {
     std::string_view name;
     Dimension dimension;
@@ -70,19 +72,20 @@ std::optional<Unit> read_factor(std::string_view text, Budget& budget) {
 std::optional<Unit> read_unit(std::string_view name, Budget& budget) {
     Unit result;
     bool below = false;
-    while (true) {
+    for (int i = 0; i < kMaxFactors; ++i) {
         const std::size_t end = name.find_first_of("*/ ");
         const auto factor = read_factor(name.substr(0, end), budget);
         if (!factor) return std::nullopt;
         result.size = result.size * (below ? *factor->size.inverse() : factor->size);
-        for (std::size_t i = 0; i < result.dimension.size(); ++i) {
-            const int part = below ? -factor->dimension[i] : factor->dimension[i];
-            result.dimension[i] = static_cast<std::int8_t>(result.dimension[i] + part);
+        for (std::size_t d = 0; d < result.dimension.size(); ++d) {
+            const int part = below ? -factor->dimension[d] : factor->dimension[d];
+            result.dimension[d] = static_cast<std::int8_t>(result.dimension[d] + part);
         }
         if (end == npos) return result;
         below = below || name[end] == '/';
         name = name.substr(end + 1);
     }
+    return std::nullopt;
 }
 
 std::optional<Rational> conversion(std::string_view from, std::string_view to, Budget& budget) {
