@@ -57,17 +57,7 @@ def reward_function(
         **columns: Any,
     ) -> list[float | None]:
         truths = _truths(ground_truth, columns, len(prompts))
-        items = tuple(
-            ScoreItem(
-                id=str(place),
-                prompt=_text(prompts[place]),
-                completion=_text(completions[place]),
-                ground_truth=code_cases(truths[place]),
-                num_tokens=len(completion_ids[place]) if completion_ids else None,
-                group_id=_text(prompts[place]),
-            )
-            for place in range(len(prompts))
-        )
+        items = _items(prompts, completions, completion_ids, truths)
         request = ScoreRequest(items=items, rewards=specs, timeout_s=timeout_s)
         results = await _scored(sessions, request)
         _tell(reward.__name__, results, log_extra, log_metric)
@@ -75,6 +65,27 @@ def reward_function(
 
     reward.__name__ = reward.__qualname__ = name or "_".join(spec.verifier for spec in specs)
     return reward
+
+
+def _items(
+    prompts: Sequence[Any],
+    completions: Sequence[Any],
+    completion_ids: Sequence[Sequence[int]] | None,
+    truths: Sequence[JsonValue],
+) -> tuple[ScoreItem, ...]:
+    """One item a completion; those of one prompt are a group."""
+    said = [_text(prompt) for prompt in prompts]
+    return tuple(
+        ScoreItem(
+            id=str(place),
+            prompt=said[place],
+            completion=_text(completion),
+            ground_truth=code_cases(truths[place]),
+            num_tokens=len(completion_ids[place]) if completion_ids else None,
+            group_id=said[place],
+        )
+        for place, completion in enumerate(completions)
+    )
 
 
 async def _scored(sessions: Sessions, request: ScoreRequest) -> Sequence[ScoreResult]:

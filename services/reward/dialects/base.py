@@ -143,8 +143,8 @@ async def _reply(
         raise RequestValidationError(error.errors()) from None
     except Overloaded as error:  # not 429: verl repeats 5xx only
         raise ApiError(503, "overloaded", str(error), retry_after_s=1) from None
-    for number_, result in enumerate(results):
-        _refuse(dialect, number_, result)
+    for place, result in enumerate(results):
+        _refuse(dialect, place, result)
     try:
         return json.dumps(dialect.answer(body, results, options), allow_nan=False)
     except (ValueError, RecursionError):
