@@ -1,153 +1,184 @@
 #include "cohort/extract.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
 #include "cohort/ascii.h"
-#include "cohort/normal_form.h"
+#include "lines.h"
+#include "marks.h"
+#include "scan.h"
 
 namespace cohort {
 namespace {
 
 using View = std::string_view;
 
-constexpr View kAfterAnswer = " \t\n\v\f\r.,;:";
-constexpr View kAfterPhrase = " \t\n\v\f\r.,;:*_";
-constexpr View kIdeographicStop = "\xE3\x80\x82";
+constexpr std::size_t kMaxGap = 400;  // characters before a phrase that may correct a mark
+constexpr std::size_t kMaxParts = 32;     // boxes that stand as one list
+constexpr std::size_t kMaxConnector = 40;  // characters between two of them
 
 /// Where the text after thinking begins; npos when the thinking does not end.
 std::size_t visible_start(View text) {
-    constexpr View kClosed = "</think>";
-    const std::size_t closed = text.rfind(kClosed);
-    const std::size_t begin = closed == npos ? 0 : closed + kClosed.size();
-    return text.find("<think>", begin) == npos ? begin : npos;
+    const auto is_tag = [](View all, std::size_t word) {
+        const char before = at(all, word - 1);
+        return before == '<' || (before == '/' && at(all, word - 2) == '<');
+    };
+    const std::size_t tag = rfind(text, "think>", npos, is_tag);
+    if (tag == npos) return 0;
+    return text[tag - 1] == '/' ? tag + 6 : npos;
 }
 
-/// End of the line at `start`, or of its part before a closing tag or a special token.
-std::size_t line_end(View text, std::size_t start) {
-    View line = text.substr(start, text.find('\n', start) - start);
-    for (const View tag : {View("</"), View("<|")}) line = line.substr(0, line.find(tag));
-    return start + line.size();
+Extraction extraction(const Mark& mark, bool ambiguous) {
+    return {mark.rule, mark.span(), ambiguous, {}};
 }
 
-/// The span without `before` at its start and `after` at its end; nothing when that is empty.
-std::optional<Span> strip_span(View text, Span span, View before, View after) {
-    while (span.start < span.end && is_one_of(text[span.start], before)) ++span.start;
-    while (span.start < span.end && is_one_of(text[span.end - 1], after)) --span.end;
-    if (span.start == span.end) return std::nullopt;
-    return span;
-}
-
-bool is_number(View text, Span span) { return normal_form(span.of(text)).is_number; }
-
-// gsm8k
-
-std::optional<Span> hash_line(View text) {
-    for (std::size_t stop = text.size(), mark; (mark = text.substr(0, stop).rfind("####")) != npos;
-         stop = mark) {
-        const bool alone = at(text, mark - 1) != '#' && at(text, mark + 4) != '#';
-        const std::size_t end = line_end(text.substr(0, stop), mark + 4);
-        const auto span = strip_span(text, {mark + 4, end}, kSpace, kAfterAnswer);
-        if (!alone || !span) continue;
-        const bool nothing_follows =
-            stop == text.size() &&
-            (at(text, end) == '<' || text.find_first_not_of(kSpace, end) == npos);
-        if (nothing_follows || is_number(text, *span)) return span;
+std::optional<Mark> last_marked(View text) {
+    std::optional<Mark> last = hash_line(text);
+    for (const auto& mark : {Boxes(text).next(), Tags(text).next()}) {
+        if (mark && (!last || mark->begin > last->begin)) last = mark;
     }
-    return std::nullopt;
+    return last;
 }
 
-// boxed
-
-bool is_escaped(View text, std::size_t index) {
-    std::size_t start = index;
-    while (at(text, start - 1) == '\\') --start;
-    return (index - start) % 2 == 1;
+/// The first of the marks in a row that give the same answer, and the one before them.
+template <typename Marks>
+std::pair<Mark, std::optional<Mark>> repeated(View text, const Mark& mark, Marks& earlier) {
+    Mark first = mark;
+    while (const auto other = earlier.next()) {
+        if (other->is_empty()) continue;
+        if (!are_same(other->span().of(text), mark.span().of(text))) return {first, other};
+        first = *other;
+    }
+    return {first, std::nullopt};
 }
 
-bool is_box(View text, std::size_t brace) {
-    while (at(text, brace - 1) == ' ') --brace;
-    const View head = text.substr(0, brace);
-    return head.ends_with("\\boxed") || head.ends_with("\\fbox");
+/// What a phrase announces, else what the text ends in.
+std::optional<Extraction> unmarked(View text, std::size_t begin) {
+    bool negated = false;
+    Phrases phrases(text, begin);
+    while (const auto mark = phrases.next()) {
+        if (!mark->is_empty()) {
+            const auto [first, previous] = repeated(text, *mark, phrases);
+            return extraction(*mark, negated || is_doubtful(text, *mark, first, previous));
+        }
+        negated = true;
+    }
+    if (negated) return std::nullopt;
+    auto last = letter_line(text, begin);
+    if (!last) last = statement(text, begin);
+    if (!last) return std::nullopt;
+    return extraction(*last, is_doubtful(text, *last, *last, std::nullopt));
 }
 
-std::optional<Span> last_box(View text) {
-    if (text.rfind("\\boxed") == npos && text.rfind("\\fbox") == npos) return std::nullopt;
-    std::vector<std::size_t> closers;
-    for (std::size_t i = text.find_last_of("{}"); i != npos;
-         i = i == 0 ? npos : text.find_last_of("{}", i - 1)) {
-        if (is_escaped(text, i)) continue;
-        if (text[i] == '}') {
-            closers.push_back(i);
-        } else if (!closers.empty()) {
-            const auto span = strip_span(text, {i + 1, closers.back()}, kSpace, kSpace);
-            closers.pop_back();
-            if (span && is_box(text, i)) return span;
+/// The answer in a tag: a phrase, its one line, or what its lines end in.
+std::optional<Extraction> tagged(View text, const Mark& tag) {
+    const View inside = text.substr(0, tag.end);
+    const bool is_line = tag.span().of(text).find('\n') == npos;
+    if (!is_line || Phrases(inside, tag.start).next()) return unmarked(inside, tag.start);
+    Tags tags(text);
+    tags.next();
+    const auto [first, previous] = repeated(text, tag, tags);
+    return extraction(tag, is_doubtful(text, tag, first, previous));
+}
+
+// Boxes
+
+/// `x=` or `x_1=`.
+bool is_label(View text) {
+    if (!is_letter(at(text, 0))) return false;
+    text.remove_prefix(1);
+    if (text.size() > 1 && text[0] == '_' && is_digit(text[1])) text.remove_prefix(1);
+    if (!text.empty() && is_digit(text[0])) text.remove_prefix(1);
+    return text == "=";
+}
+
+/// Whether nothing but a comma or `and` stands between two boxes, or `or x =`.
+bool connects(View gap) {
+    if (!is_within(gap, kMaxConnector)) return false;
+    std::string core;
+    for (std::size_t i = 0; i < gap.size(); ++i) {
+        constexpr std::array<View, 4> kLoose{"\\text", "\\mbox", "\\quad", "\\qquad"};
+        const View rest = gap.substr(i);
+        const auto loose = std::ranges::find_if(
+            kLoose, [&](View command) { return rest.starts_with(command); });
+        if (loose != kLoose.end()) i += loose->size() - 1;
+        else if (!is_one_of(gap[i], " \t\n\v\f\r$*{}()\\[]&.")) core += gap[i];
+    }
+    const View text = core;
+    if (text.starts_with("or")) return is_label(text.substr(2));
+    // A comma may stand before `and`, as may its wide forms and the Chinese `and` alone.
+    for (const View joint : {View("and"), View(",and"), View(";and"), View(","), View(";"),
+                             View("\xE3\x80\x81"), View("\xEF\xBC\x8C"), View("\xE5\x92\x8C")}) {
+        if (!text.starts_with(joint)) continue;
+        const View label = text.substr(joint.size());
+        if (label.empty() || is_label(label)) return true;
+    }
+    return false;
+}
+
+/// The boxes of a list in their order, each answer once.
+std::vector<Span> distinct(View text, const std::vector<Span>& from_end) {
+    std::vector<Span> kept;
+    for (std::size_t i = from_end.size(); i-- > 0;) {
+        const View answer = from_end[i].of(text);
+        const bool known = std::ranges::any_of(
+            kept, [&](const Span& other) { return are_same(answer, other.of(text)); });
+        if (!known) kept.push_back(from_end[i]);
+    }
+    return kept;
+}
+
+/// The last box, or the list that it closes (`\boxed{1}, \boxed{2} and \boxed{3}`).
+Extraction boxed(View text) {
+    Boxes boxes(text);
+    const Mark last = *boxes.next();
+    Mark first = last;
+    std::optional<Mark> previous;
+    std::vector<Span> parts;  // from the end; without the last while it is the only one
+    while (const auto box = boxes.next()) {
+        if (box->is_empty() || parts.size() > kMaxParts) break;
+        const std::size_t stop = std::min(box->stop, first.begin);
+        if (connects(text.substr(stop, first.begin - stop))) {
+            if (parts.empty()) parts.push_back(last.span());
+            parts.push_back(box->span());
+        } else if (!are_same(box->span().of(text), last.span().of(text))) {
+            previous = box;
+            break;
+        }
+        first = *box;
+    }
+    const bool too_many = parts.size() > kMaxParts;
+    if (!too_many) parts = distinct(text, parts);
+    if (parts.size() < 2) return extraction(last, is_doubtful(text, last, first, previous));
+    const bool ambiguous = too_many || is_doubtful(text, last, first, std::nullopt);
+    if (too_many) std::ranges::reverse(parts);
+    return {Rule::boxed, {parts.front().start, parts.back().end}, ambiguous, parts};
+}
+
+bool are_other_numbers(View answer, View other) {
+    return is_number(answer) && is_number(other) && !are_same(answer, other);
+}
+
+std::optional<Extraction> committed(View text) {
+    const auto last = last_marked(text);
+    if (!last) return unmarked(text, 0);
+    if (last->is_empty()) return std::nullopt;  // an unfinished box
+    const auto phrase = Phrases(text, last->stop).next();
+    if (phrase && !phrase->is_empty()) {
+        const std::size_t begin = std::max(last->stop, backward(text, phrase->begin, kMaxGap));
+        if (is_corrected(text.substr(begin, phrase->begin - begin))) {
+            return unmarked(text, last->stop);
+        }
+        if (are_other_numbers(last->span().of(text), phrase->span().of(text))) {
+            return extraction(*phrase, true);
         }
     }
-    return std::nullopt;
+    if (last->rule == Rule::boxed) return boxed(text);
+    if (last->rule == Rule::tag) return tagged(text, *last);
+    return extraction(*last, is_doubtful(text, *last, *last, std::nullopt));
 }
-
-// phrase
-
-/// End of the sentence that begins at `start`, at most `end`.
-std::size_t sentence_end(View text, std::size_t start, std::size_t end) {
-    const View line = text.substr(0, end);
-    std::size_t stop = line.find(kIdeographicStop, start);
-    for (std::size_t dot = line.find('.', start); dot < stop; dot = line.find('.', dot + 1)) {
-        if (is_one_of(at(line, dot + 1), kSpace) && dot + 1 < end) stop = dot;
-    }
-    return stop == npos ? end : stop;
-}
-
-/// The rest of the sentence or line; the next line when a mark ends its own.
-std::optional<Span> after_mark(View text, std::size_t start) {
-    start = skip(text, start, [](char c) { return is_one_of(c, " \t\n\v\f\r*_:"); });
-    const std::size_t end = sentence_end(text, start, line_end(text, start));
-    return strip_span(text, {start, end}, kSpace, kAfterPhrase);
-}
-
-/// End of `answer` with `is`, `:` or `=` when it stands at `start`, in any case; npos otherwise.
-std::size_t match_answer(View text, std::size_t start) {
-    if (is_letter(at(text, start - 1)) || lowered(text.substr(start, 6)) != "answer") return npos;
-    const std::size_t verb =
-        skip(text, start + 6, [](char c) { return is_one_of(c, "*_ "); });
-    if (at(text, verb) == ':' || at(text, verb) == '=') return verb + 1;
-    const bool is = to_lower(at(text, verb)) == 'i' && to_lower(at(text, verb + 1)) == 's';
-    return is && !is_letter(at(text, verb + 2)) ? verb + 2 : npos;
-}
-
-/// End of `A:` when a line begins with it, spaces and stars apart; npos otherwise.
-std::size_t match_letter(View text, std::size_t line) {
-    const std::size_t letter = skip(text, line, [](char c) { return is_one_of(c, " *"); });
-    if (at(text, letter) != 'A') return npos;
-    const std::size_t colon = skip(text, letter + 1, [](char c) { return c == '*'; });
-    return at(text, colon) == ':' ? colon + 1 : npos;
-}
-
-std::optional<Span> phrase(View text) {
-    for (std::size_t i = text.find_last_of("aA"); i != npos;
-         i = i == 0 ? npos : text.find_last_of("aA", i - 1)) {
-        const std::size_t mark = match_answer(text, i);
-        if (mark == npos) continue;
-        if (const auto span = after_mark(text, mark)) return span;
-    }
-    for (std::size_t line = text.size(); line != npos;) {
-        line = line == 0 ? npos : text.rfind('\n', line - 1);
-        const std::size_t mark = match_letter(text, line + 1);
-        if (mark == npos) continue;
-        if (const auto span = after_mark(text, mark); span && is_number(text, *span)) return span;
-    }
-    return std::nullopt;
-}
-
-struct Step {
-    Rule rule;
-    std::optional<Span> (*find)(View);
-};
-constexpr std::array kSteps{Step{Rule::gsm8k, hash_line}, Step{Rule::boxed, last_box},
-                            Step{Rule::phrase, phrase}, Step{Rule::last_number, last_number}};
 
 }  // namespace
 
@@ -175,13 +206,12 @@ std::string_view Extraction::answer(std::string_view text, std::string& joined) 
 std::optional<Extraction> extract_answer(std::string_view text) {
     const std::size_t begin = visible_start(text);
     if (begin == npos) return std::nullopt;
-    const View visible = text.substr(begin);
-    for (const Step& step : kSteps) {
-        if (const auto span = step.find(visible)) {
-            return Extraction{step.rule, {span->start + begin, span->end + begin}, false, {}};
-        }
-    }
-    return std::nullopt;
+    auto found = committed(text.substr(begin));
+    if (!found) return std::nullopt;
+    const auto move = [&](Span& span) { span = {span.start + begin, span.end + begin}; };
+    move(found->span);
+    for (Span& part : found->parts) move(part);
+    return found;
 }
 
 }  // namespace cohort

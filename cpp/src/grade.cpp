@@ -11,7 +11,7 @@ namespace {
 
 std::optional<NormalForm> read_truth(std::string_view text) {
     const auto found = extract_answer(text);
-    if (found && found->rule != Rule::last_number) {
+    if (found && is_marked(found->rule)) {
         text = found->span.of(text);
     } else {
         const bool lines = strip(text, kSpace).find('\n') != npos;

@@ -16,7 +16,12 @@ constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool is_letter(char c) { return is_upper(c) || is_lower(c); }
 constexpr bool is_alnum(char c) { return is_digit(c) || is_letter(c); }
-constexpr bool is_one_of(char c, std::string_view set) { return set.find(c) != npos; }
+constexpr bool is_one_of(char c, std::string_view set) {
+    for (const char one : set) {  // with a literal set the compiler makes a few comparisons of it
+        if (one == c) return true;
+    }
+    return false;
+}
 constexpr char to_lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// The byte at `index`, 0 outside of the text (also for an index that went below 0).

@@ -1,12 +1,29 @@
 // Which answer a text gives.
 //
-// Only what stands after the last `</think>` counts; an unfinished `<think>` gives no answer. Then
-// the first rule that finds something wins. Each looks from the end and takes linear time:
+// Only what stands after the last `</think>` counts; an unfinished `<think>` gives no answer. Rules
+// look from the end, in windows of a bounded size:
 //
-//   gsm8k        #### 18           the last that is the last line or reads as a number
-//   boxed        \boxed{18}        the last complete, non-empty \boxed{} or \fbox{}
-//   phrase       answer is 18      also `answer:`, `answer =`, and `A:` before a number
-//   last_number  ... makes 18 a day
+//   gsm8k        #### 18                  the last that is the last line or reads as a number
+//   boxed        \boxed{18}, \fbox{18}    the last complete, non-empty one, with what is nested
+//   tag          <answer>18</answer>
+//   phrase       The answer is 18.        also Chinese, `18 is the answer`, `## Answer`, `A: 18`
+//   formula      The line is $y = 3x$.    what the last statement ends in, also an option `B`
+//   last_number  ... makes 18 a day.
+//
+// The last of the first three wins, because the last committed answer counts. A phrase wins without
+// them, or when words before it take the marked answer back (`wait`, `wrong`). The last two count
+// only without all of these, and not in a question, a refusal or a sentence that was cut off. An
+// unfinished box after all other marks is no answer: the text was cut off as it gave it.
+//
+// An answer is ambiguous, which is never right, when the text
+//   hedges it       `42 or 43`, `maybe 42`, `7 if n is odd`, `another possible answer is 43`
+//   takes it back   `\boxed{42} ... that is wrong`, and gives no other one
+//   guesses         two different answers of a rule with at most 24 characters and no conclusion
+//                   (`so`, `thus`) or correction between them; a phrase that states another number
+//                   than the box before it; more than 32 boxes in one list
+// Different boxes further apart are steps of a solution, and the last one is its answer. So a list
+// of guesses never pays: close together it is ambiguous, spread out only its last item counts.
+// Boxes that only commas or `and` keep apart are one answer, a list; it equals no single one of them.
 #pragma once
 
 #include <cstddef>
@@ -46,10 +63,5 @@ struct Extraction {
 
 /// The answer that `text` commits to, if any.
 std::optional<Extraction> extract_answer(std::string_view text);
-
-/// The rule `last_number` alone: `1,234.5`, `3/4`, `2 3/4` or `\frac{3}{4}`, with a minus sign
-/// before and a percent sign after it. A digit of a name (`CO2`) is passed over; a number inside a
-/// formula (`x^2`, `2x`) means that the text ends in something else, so there is no answer.
-std::optional<Span> last_number(std::string_view text);
 
 }  // namespace cohort

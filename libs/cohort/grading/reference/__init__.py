@@ -3,8 +3,9 @@
 Differences are bugs: a property test compares both on any text.
 """
 
-from cohort.grading.reference.extraction import Extraction, Rule, extract_answer
+from cohort.grading.reference.extraction import Extraction, extract_answer
 from cohort.grading.reference.grade import Verdict, grade_math
+from cohort.grading.reference.marks import Rule
 from cohort.grading.reference.normal_form import normal_form, same
 
 __all__ = [

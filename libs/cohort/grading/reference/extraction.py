@@ -1,24 +1,23 @@
-"""Which answer a text gives: the twin of `cpp/src/extract.cpp`.
-
-Only what stands after the last `</think>` counts; an unfinished `<think>` gives no answer. Then the
-first rule that finds something wins, and each rule looks from the end of the text:
-
-    gsm8k        #### 18           the last of them that is the last line or reads as a number
-    boxed        \\boxed{18}        the last complete, non-empty \\boxed{} or \\fbox{}
-    phrase       answer is 18      also `answer:`, `answer =`, and `A:` before a number
-    last_number  ... makes 18 a day
-"""
+"""Which answer a text gives: the twin of `cpp/src/extract.cpp`, by the rules in `extract.h`."""
 
 import re
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from cohort.grading.reference.last_number import last_number
-from cohort.grading.reference.normal_form import normal_form
-from cohort.grading.reference.spelling import SPACE
+from cohort.grading.reference.boxes import boxes
+from cohort.grading.reference.commitment import are_same, is_corrected, is_doubtful
+from cohort.grading.reference.marked import hash_line, is_number, tags
+from cohort.grading.reference.marks import Mark, Rule
+from cohort.grading.reference.phrases import letter_line, phrases
+from cohort.grading.reference.statement import statement
 
-Rule = Literal["gsm8k", "boxed", "tag", "phrase", "formula", "last_number"]
-Span = tuple[int, int]
+MAX_PARTS = 32
+"""Boxes that stand as one list; more are guesses."""
+MAX_CONNECTOR = 40
+"""Characters between two boxes of a list."""
+
+MAX_GAP = 400
+"""Characters before a phrase in which it may correct what was marked before it."""
 
 
 class Extraction(NamedTuple):
@@ -36,134 +35,124 @@ class Extraction(NamedTuple):
 
 def extract_answer(text: str) -> Extraction | None:
     """The answer that `text` commits to, or None."""
-    begin = _visible_start(text)
-    if begin is None:
-        return None
-    visible = text[begin:]
-    for name, rule in _RULES:
-        if span := rule(visible):
-            start, end = span[0] + begin, span[1] + begin
-            return Extraction(text[start:end], name, start, end)
-    return None
-
-
-def _visible_start(text: str) -> int | None:
     closed = text.rfind("</think>")
     begin = 0 if closed < 0 else closed + len("</think>")
-    return None if text.find("<think>", begin) >= 0 else begin
+    if text.find("<think>", begin) >= 0:
+        return None
+    found = _committed(text[begin:])
+    return found and found._replace(start=found.start + begin, end=found.end + begin)
 
 
-# gsm8k
+def _committed(text: str) -> Extraction | None:
+    last = _last_marked(text)
+    if last is None:
+        return _unmarked(text, 0)
+    if last.start == last.end:  # an unfinished box
+        return None
+    after = next(phrases(text, last.stop), None)
+    if after and after.start < after.end:
+        if is_corrected(text[last.stop : after.begin][-MAX_GAP:]):
+            return _unmarked(text, last.stop)
+        if _are_other_numbers(text, last, after):
+            return _extraction(text, after, ambiguous=True)
+    if last.rule == "boxed":
+        return _boxed(text)
+    if last.rule == "tag":
+        return _tagged(text, last)
+    return _extraction(text, last, is_doubtful(text, last, last, None))
 
 
-def _hash_line(text: str) -> Span | None:
-    stop = len(text)
-    while (mark := text.rfind("####", 0, stop)) >= 0:
-        start = mark + 4
-        end = min(_line_end(text, start), stop)
-        span = _strip(text, start, end, SPACE, SPACE + ".,;:")
-        alone = text[start : start + 1] != "#" and (mark == 0 or text[mark - 1] != "#")
-        if alone and span and (_is_last(text, end, stop) or _is_number(text, span)):
-            return span
-        stop = mark
-    return None
+def _extraction(text: str, mark: Mark, ambiguous: bool) -> Extraction:
+    answer = text[mark.start : mark.end]
+    return Extraction(answer, mark.rule, mark.start, mark.end, ambiguous)
 
 
-def _is_last(text: str, end: int, stop: int) -> bool:
-    """Whether nothing but a closing tag follows; `stop` tells whether a later mark was refused."""
-    return stop == len(text) and (text[end : end + 1] == "<" or not text[end:].strip(SPACE))
+def _last_marked(text: str) -> Mark | None:
+    marks = (hash_line(text), next(boxes(text), None), next(tags(text), None))
+    return max(filter(None, marks), key=lambda mark: mark.begin, default=None)
 
 
-def _is_number(text: str, span: Span) -> bool:
-    return normal_form(text[span[0] : span[1]]).is_number
+def _are_other_numbers(text: str, mark: Mark, other: Mark) -> bool:
+    both = all(is_number(text[m.start : m.end]) for m in (mark, other))
+    return both and not are_same(text, mark, other)
 
 
-# boxed
-
-_BRACE = re.compile(r"[{}]")
-
-
-def _last_box(text: str) -> Span | None:
-    closers: list[int] = []
-    for match in reversed(list(_BRACE.finditer(text))):
-        brace = match.start()
-        if _is_escaped(text, brace):
-            continue
-        if match[0] == "}":
-            closers.append(brace)
-        elif closers:
-            span = _strip(text, brace + 1, closers.pop(), SPACE, SPACE)
-            if span and _is_box(text, brace):
-                return span
-    return None
+def _unmarked(text: str, begin: int) -> Extraction | None:
+    """What a phrase announces, else what the text ends in."""
+    negated = False
+    found = phrases(text, begin)
+    for mark in found:
+        if mark.start < mark.end:
+            first, previous = _repeated(text, mark, found)
+            return _extraction(text, mark, negated or is_doubtful(text, mark, first, previous))
+        negated = True
+    if negated:
+        return None
+    last = letter_line(text, begin) or statement(text, begin)
+    return last and _extraction(text, last, is_doubtful(text, last, last, None))
 
 
-def _is_escaped(text: str, at: int) -> bool:
-    start = at
-    while start and text[start - 1] == "\\":
-        start -= 1
-    return (at - start) % 2 == 1
+def _repeated(text: str, mark: Mark, earlier: Iterator[Mark]) -> tuple[Mark, Mark | None]:
+    """The first of the marks in a row that give the same answer, and the one before them."""
+    first = mark
+    for other in earlier:
+        if other.start < other.end:
+            if not are_same(text, other, mark):
+                return first, other
+            first = other
+    return first, None
 
 
-def _is_box(text: str, brace: int) -> bool:
-    end = brace
-    while end and text[end - 1] == " ":
-        end -= 1
-    return text.endswith(("\\boxed", "\\fbox"), 0, end)
+def _tagged(text: str, tag: Mark) -> Extraction | None:
+    """The answer in a tag: a phrase, its one line, or what its lines end in."""
+    inside = text[: tag.end]
+    is_line = "\n" not in text[tag.start : tag.end]
+    if next(phrases(inside, tag.start), None) or not is_line:
+        return _unmarked(inside, tag.start)
+    found = tags(text)
+    first, previous = _repeated(text, next(found), found)
+    return _extraction(text, tag, is_doubtful(text, tag, first, previous))
 
 
-# phrase
+# boxes
 
-_ANSWER = re.compile(r"(?<![a-z])answer[*_ ]*(?::|=|is(?![a-z]))", re.IGNORECASE | re.ASCII)
-_LETTER = re.compile(r"^[ *]*A\**:", re.MULTILINE)
-_STOP = re.compile(r"\.[ \t\v\f\r]|\u3002")
-
-
-def _phrase(text: str) -> Span | None:
-    for mark in reversed(list(_ANSWER.finditer(text))):
-        if span := _after_mark(text, mark.end()):
-            return span
-    for mark in reversed(list(_LETTER.finditer(text))):
-        if (span := _after_mark(text, mark.end())) and _is_number(text, span):
-            return span
-    return None
-
-
-def _after_mark(text: str, start: int) -> Span | None:
-    """The rest of the sentence or line; the next line when a mark ends its own."""
-    while start < len(text) and text[start] in SPACE + "*_:":
-        start += 1
-    end = _line_end(text, start)
-    if stop := _STOP.search(text, start, end):
-        end = stop.start()
-    return _strip(text, start, end, SPACE, SPACE + ".,;:*_")
-
-
-# lines
-
-
-def _line_end(text: str, start: int) -> int:
-    """End of the line at `start`, or of its part before a closing tag or a special token."""
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
-    for tag in ("</", "<|"):
-        at = text.find(tag, start, end)
-        end = end if at < 0 else at
-    return end
-
-
-def _strip(text: str, start: int, end: int, before: str, after: str) -> Span | None:
-    """The span without `before` characters at its start and `after` at its end; None if empty."""
-    while start < end and text[start] in before:
-        start += 1
-    while start < end and text[end - 1] in after:
-        end -= 1
-    return (start, end) if start < end else None
-
-
-_RULES: tuple[tuple[Rule, Callable[[str], Span | None]], ...] = (
-    ("gsm8k", _hash_line),
-    ("boxed", _last_box),
-    ("phrase", _phrase),
-    ("last_number", last_number),
+_LOOSE = re.compile(r"\\(?:text|mbox|quad|qquad)|[ \t\n\v\f\r$*{}()\\\[\]&.]")
+_CONNECTOR = re.compile(
+    r"(?:[,;\u3001\uff0c\u548c]|[,;]?and)(?:[A-Za-z](?:_?[0-9])?=)?|or[A-Za-z](?:_?[0-9])?="
 )
+
+
+def _boxed(text: str) -> Extraction:
+    """The last box, or the list that it closes (`\\boxed{1}, \\boxed{2} and \\boxed{3}`)."""
+    found = boxes(text)
+    last = first = next(found)
+    parts, previous = [last], None
+    for box in found:
+        if box.start == box.end or len(parts) > MAX_PARTS:
+            break
+        if _connects(text[box.stop : first.begin]):
+            parts.insert(0, box)
+        elif not are_same(text, box, last):
+            previous = box
+            break
+        first = box
+    parts = parts if len(parts) > MAX_PARTS else _distinct(text, parts)
+    if len(parts) == 1:
+        return _extraction(text, last, is_doubtful(text, last, first, previous))
+    ambiguous = len(parts) > MAX_PARTS or is_doubtful(text, last, first, None)
+    answer = ", ".join(text[part.start : part.end] for part in parts)
+    return Extraction(answer, "boxed", parts[0].start, parts[-1].end, ambiguous)
+
+
+def _connects(gap: str) -> bool:
+    if len(gap) > MAX_CONNECTOR:
+        return False
+    return _CONNECTOR.fullmatch(_LOOSE.sub("", gap)) is not None
+
+
+def _distinct(text: str, boxes: list[Mark]) -> list[Mark]:
+    kept: list[Mark] = []
+    for box in boxes:
+        if not any(are_same(text, box, other) for other in kept):
+            kept.append(box)
+    return kept

@@ -4,7 +4,8 @@ The same tables stand in `cpp/src/words.cpp`; a test sends every entry through b
 """
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of `text`, which spaces separate."""
     return frozenset(text.split())
 
 
@@ -20,7 +21,7 @@ LOOSE_COMMANDS = {
 }
 """Commands that change the look only, and what stands for them."""
 
-WRAPPERS = _words(
+WRAPPERS = word_set(
     "text textbf textit textrm mathrm mathbf mathit mathsf mbox boxed fbox underline emph"
     " operatorname bf rm"
 )
@@ -58,13 +59,13 @@ _UNIT_NAMES = {
 UNITS = {form: name for name, forms in _UNIT_NAMES.items() for form in forms.split()}
 """Every form of a unit, and its name."""
 
-LONE_UNITS = _words("in m g l L s h")
+LONE_UNITS = word_set("in m g l L s h")
 """Units only inside `\\text{}` or after `per`: elsewhere they are a word or a variable."""
 
 SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 """Words that multiply by a power of ten."""
 
-MATH_WORDS = _words(
+MATH_WORDS = word_set(
     "or and if not to minus plus times over than more less when unless except mod modulo pi sqrt"
     " sin cos tan cot sec csc log ln exp squared cubed factorial choose root half third quarter"
     " dozen infinity infty maybe perhaps possibly wrong incorrect between hundred thousand million"
@@ -72,5 +73,5 @@ MATH_WORDS = _words(
 )
 """Words after a number that make it part of something else."""
 
-SHORT_WORDS = _words("in of at on by as so it is he we an")
+SHORT_WORDS = word_set("in of at on by as so it is he we an")
 """Words of two letters that are prose; other short ones may be variables."""

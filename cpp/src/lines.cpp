@@ -1,0 +1,146 @@
+#include "lines.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cohort/normal_form.h"
+
+namespace cohort {
+namespace {
+
+using View = std::string_view;
+
+constexpr View kApostrophe = "\xE2\x80\x99";
+
+bool continues(char c) { return (static_cast<std::uint8_t>(c) & 0xC0U) == 0x80U; }
+
+bool is_word_char(char c) { return is_alnum(c) || c == '\''; }
+
+}  // namespace
+
+std::size_t forward(View text, std::size_t start, std::size_t chars) {
+    if (text.size() - start <= chars) return text.size();
+    std::size_t end = start;
+    for (; end < text.size(); ++end) {
+        if (continues(text[end])) continue;
+        if (chars == 0) break;
+        --chars;
+    }
+    return end;
+}
+
+std::size_t backward(View text, std::size_t end, std::size_t chars) {
+    if (end <= chars) return 0;
+    std::size_t start = end;
+    for (; start > 0 && chars > 0; --start) {
+        if (!continues(text[start - 1])) --chars;
+    }
+    return start;
+}
+
+bool is_within(View text, std::size_t chars) {
+    return text.size() <= chars || (text.size() <= 4 * chars && count_chars(text) <= chars);
+}
+
+std::size_t line_end(View text, std::size_t start, std::size_t stop) {
+    for (std::size_t i = start; i < stop; ++i) {
+        if (text[i] == '\n') return i;
+        if (text[i] == '<' && i + 1 < stop && (text[i + 1] == '/' || text[i + 1] == '|')) return i;
+    }
+    return stop;
+}
+
+std::optional<Span> strip_span(View text, Span span, View before, View after) {
+    while (span.start < span.end && is_one_of(text[span.start], before)) ++span.start;
+    while (span.start < span.end && is_one_of(text[span.end - 1], after)) --span.end;
+    if (span.start >= span.end) return std::nullopt;
+    return span;
+}
+
+std::string words_of(View text) {
+    std::string words(1, ' ');
+    words.reserve(text.size() + 2);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (is_word_char(text[i])) {
+            words += to_lower(text[i]);
+        } else if (text.substr(i).starts_with(kApostrophe)) {
+            words += '\'';
+            i += kApostrophe.size() - 1;
+        } else if (words.back() != ' ') {
+            words += ' ';
+        }
+    }
+    // Without any word there are two spaces, as in the twin: one before and one after.
+    if (words.back() != ' ' || words.size() == 1) words += ' ';
+    return words;
+}
+
+bool has_any(View words, std::span<const View> phrases) {
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+        if (words[i] != ' ') continue;
+        const View rest = words.substr(i + 1);
+        for (const View phrase : phrases) {
+            if (rest[0] == phrase[0] && rest.starts_with(phrase) && at(rest, phrase.size()) == ' ') {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+std::size_t count_words(View words) {
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < words.size(); ++i) count += words[i] == ' ' && words[i - 1] != ' ';
+    return count;
+}
+
+std::string_view first_words(View words, std::size_t count) {
+    std::size_t end = 1;
+    while (end < words.size() && count > 0) {
+        end = words.find(' ', end) + 1;
+        --count;
+    }
+    return words.substr(0, end);
+}
+
+std::string_view last_words(View words, std::size_t count) {
+    std::size_t start = words.size() - 1;
+    while (start > 0 && count > 0) {
+        start = words.rfind(' ', start - 1);
+        --count;
+    }
+    return words.substr(start);
+}
+
+std::string_view sentence_lead(View text, std::size_t end, std::size_t chars) {
+    const std::size_t begin = backward(text, end, chars);
+    for (std::size_t i = end; i > begin; --i) {
+        const View rest = text.substr(i - 1, end - i + 1);
+        if (rest[0] == '\n' || rest.starts_with(". ")) return rest.substr(1);
+        if (rest.starts_with(kIdeographicStop)) return rest.substr(kIdeographicStop.size());
+    }
+    return text.substr(begin, end - begin);
+}
+
+std::string_view sentence_rest(View text, std::size_t start, std::size_t chars) {
+    const View rest = text.substr(start, forward(text, start, chars) - start);
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+        const View from = rest.substr(i);
+        if (from[0] == '\n' || from.starts_with(". ") || from.starts_with(kIdeographicStop)) {
+            return rest.substr(0, i);
+        }
+    }
+    return rest;
+}
+
+std::size_t skip_space(View text, std::size_t start) {
+    return skip(text, start, [](char c) { return is_one_of(c, kSpace); });
+}
+
+bool starts_with_word(View text, View lower) {
+    const auto same = [](char a, char b) { return to_lower(a) == b; };
+    return text.size() >= lower.size() &&
+           std::ranges::equal(text.substr(0, lower.size()), lower, same);
+}
+
+}  // namespace cohort

@@ -1,0 +1,57 @@
+// Lines, sentences and words. Every window that a rule looks at has a bounded size, so that no text
+// can make it slow. Sizes are in characters, as in the readable twin; places are bytes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cohort/ascii.h"
+#include "cohort/extract.h"
+
+namespace cohort {
+
+inline constexpr std::string_view kIdeographicStop = "\xE3\x80\x82";
+inline constexpr std::string_view kWideColon = "\xEF\xBC\x9A";
+
+/// At most `chars` characters from `start` on end here.
+std::size_t forward(std::string_view text, std::size_t start, std::size_t chars);
+
+/// At most `chars` characters before `end` begin here.
+std::size_t backward(std::string_view text, std::size_t end, std::size_t chars);
+
+/// Whether `text` has at most `chars` characters.
+bool is_within(std::string_view text, std::size_t chars);
+
+/// End of the line at `start`, or of its part before a closing tag or a special token.
+std::size_t line_end(std::string_view text, std::size_t start, std::size_t stop);
+
+/// The span without `before` at its start and `after` at its end; nothing when that is empty.
+std::optional<Span> strip_span(std::string_view text, Span span, std::string_view before,
+                               std::string_view after);
+
+/// Words in lower case with one space around each: ` wait no ` for `Wait, no!`.
+std::string words_of(std::string_view text);
+
+/// Whether one of `phrases` stands in what `words_of` gave.
+bool has_any(std::string_view words, std::span<const std::string_view> phrases);
+
+/// The first or last `count` words of what `words_of` gave.
+std::string_view first_words(std::string_view words, std::size_t count);
+std::string_view last_words(std::string_view words, std::size_t count);
+std::size_t count_words(std::string_view words);
+
+/// What stands before `end` in its sentence, at most `chars` characters.
+std::string_view sentence_lead(std::string_view text, std::size_t end, std::size_t chars);
+
+/// What stands from `start` to the end of the sentence, at most `chars` characters.
+std::string_view sentence_rest(std::string_view text, std::size_t start, std::size_t chars);
+
+/// Index of the first byte from `start` on that is no ASCII space.
+std::size_t skip_space(std::string_view text, std::size_t start);
+
+/// Whether `text` begins with `lower` in any case of ASCII letters.
+bool starts_with_word(std::string_view text, std::string_view lower);
+
+}  // namespace cohort

@@ -1,0 +1,160 @@
+// What a text ends in: the number or formula of its last statement.
+//
+//   The total is 72 clips, altogether.   so 12 + 30 = 42   The line is $y = 3x + 13$.
+//
+// A question, a refusal, a sentence that was cut off and a negated number give no answer.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "lines.h"
+#include "marks.h"
+
+namespace cohort {
+namespace {
+
+using View = std::string_view;
+using std::string_view_literals::operator""sv;
+
+constexpr std::size_t kMaxStatement = 1000;  // characters at the end that are looked at
+constexpr std::size_t kMaxRefusal = 300;     // of these, the ones in which a refusal counts
+constexpr int kMaxSentences = 3;
+constexpr int kMaxTags = 64;             // tags at the end that are passed over
+constexpr std::size_t kMaxTagSize = 40;  // characters of one
+constexpr std::size_t kMaxWordsOpen = 4;  // after the number in a sentence without a stop
+constexpr std::size_t kMaxWordsBack = 2;  // after the number in a sentence that is not the last
+
+constexpr View kClosing = " \t\n\v\f\r*_`$\"'";
+constexpr std::array kWideStops{"\xE3\x80\x82"sv, "\xEF\xBC\x81"sv, "\xEF\xBC\x9F"sv};
+constexpr View kWideQuestion = "\xEF\xBC\x9F";
+
+constexpr std::array kDangling{
+    "is"sv,   "are"sv,  "was"sv, "were"sv, "be"sv,   "the"sv,   "a"sv,    "an"sv,      "of"sv,
+    "to"sv,   "and"sv,  "or"sv,  "for"sv,  "with"sv, "then"sv,  "so"sv,   "that"sv,    "has"sv,
+    "have"sv, "had"sv,  "gets"sv, "get"sv, "costs"sv, "each"sv, "by"sv,   "in"sv,      "at"sv,
+    "per"sv,  "from"sv, "but"sv, "because"sv, "if"sv, "when"sv, "which"sv, "who"sv,    "as"sv,
+    "than"sv, "equals"sv};
+constexpr std::array kRefusals{
+    "do not know"sv,        "don't know"sv,      "not sure"sv,
+    "no idea"sv,            "unable to"sv,       "give up"sv,
+    "i can't"sv,            "cannot solve"sv,    "cannot determine"sv,
+    "cannot answer"sv,      "cannot find"sv,     "could not solve"sv,
+    "could not determine"sv, "could not find"sv, "couldn't"sv,
+    "not enough information"sv, "i cannot"sv,    "not possible to determine"sv,
+    "impossible to determine"sv, "can't be determined"sv, "cannot be determined"sv,
+    "i am unsure"sv,        "i'm unsure"sv};
+constexpr std::array kNegative{"not"sv,   "never"sv,  "cannot"sv, "neither"sv, "nor"sv,
+                               "isn't"sv, "wasn't"sv, "aren't"sv, "can't"sv};
+constexpr std::array kDenied{"is not"sv,    "isn't"sv,   "is wrong"sv, "is incorrect"sv,
+                             "was wrong"sv, "are not"sv, "cannot be"sv};
+
+/// End of the text before closing tags, special tokens and the ends of display formulas.
+std::size_t content_end(View text) {
+    std::size_t end = text.size();
+    for (int i = 0; i < kMaxTags; ++i) {
+        const std::size_t before = end;
+        while (end > 0 && is_one_of(text[end - 1], kClosing)) --end;
+        const View rest = text.substr(0, end);
+        if (rest.ends_with("\\]") || rest.ends_with("\\)")) end -= 2;
+        if (end > 0 && text[end - 1] == '>') {
+            const std::size_t limit = backward(text, end, kMaxTagSize);
+            const std::size_t tag = text.substr(limit, end - limit).rfind('<');
+            const char next = tag == npos ? '\0' : at(text, limit + tag + 1);
+            if (next == '/' || next == '|') end = limit + tag;
+        }
+        if (end == before) break;
+    }
+    return end;
+}
+
+/// Size of the stop that `text` ends in, 0 if none.
+std::size_t stop_size(View text) {
+    if (!text.empty() && is_one_of(text.back(), ".!?")) return 1;
+    for (const View stop : kWideStops) {
+        if (text.ends_with(stop)) return stop.size();
+    }
+    return 0;
+}
+
+/// Where the sentence begins that ends at `end`; a stop at its very end is its own.
+std::size_t sentence_start(View text, std::size_t begin, std::size_t end) {
+    for (std::size_t i = end - 1; i > begin; --i) {
+        const View before = text.substr(begin, i - begin);
+        if (before.back() == '\n') return i;
+        if (before.back() == ' ' && before.size() > 1 &&
+            is_one_of(before[before.size() - 2], ".!?")) {
+            return i - 1;
+        }
+        for (const View stop : kWideStops) {
+            if (before.ends_with(stop)) return i;
+        }
+    }
+    return begin;
+}
+
+/// The sentence without stops and emphasis at its end; nothing when that is empty.
+std::optional<Span> without_stops(View text, Span sentence) {
+    while (sentence.start < sentence.end) {
+        const View rest = sentence.of(text);
+        const std::size_t size = is_one_of(rest.back(), kClosing) ? 1 : stop_size(rest);
+        if (size == 0) return sentence;
+        sentence.end -= size;
+    }
+    return std::nullopt;
+}
+
+/// A multiple choice: the letter that a sentence ends in.
+std::optional<Mark> option(View text, Span body) {
+    const View rest = strip_right(body.of(text), ")*_$");
+    if (rest.empty() || !is_upper(rest.back())) return std::nullopt;
+    const std::size_t letter = body.start + rest.size() - 1;
+    const View lead = strip_right(rest.substr(0, rest.size() - 1), "*_$(");
+    const bool announced = lead.empty() || lead.ends_with(" is ") || lead.ends_with(": ") ||
+                           lead.ends_with("option ") || lead.ends_with("choice ");
+    if (!announced) return std::nullopt;
+    return Mark{Rule::formula, letter, letter, letter + 1, letter + 1};
+}
+
+/// The mark, unless its sentence takes it back or was cut off.
+std::optional<Mark> checked(View text, Span body, Span found, bool finished, bool back) {
+    const std::string before = words_of(text.substr(body.start, found.start - body.start));
+    const std::string after = words_of(text.substr(found.end, body.end - found.end));
+    if (has_any(last_words(before, 3), kNegative) || has_any(after, kDenied)) return std::nullopt;
+    const std::size_t count = count_words(after);
+    if (back && count > kMaxWordsBack) return std::nullopt;
+    const bool cut_off = count > kMaxWordsOpen || has_any(last_words(after, 1), kDangling);
+    if (cut_off && !finished) return std::nullopt;
+    const Rule rule = is_number(found.of(text)) ? Rule::last_number : Rule::formula;
+    return Mark{rule, found.start, found.start, found.end, found.end};
+}
+
+}  // namespace
+
+std::optional<Mark> statement(View text, std::size_t first) {
+    const std::size_t text_end = content_end(text);
+    const std::size_t begin = std::max(backward(text, text_end, kMaxStatement), first);
+    const std::size_t tail = std::max(backward(text, text_end, kMaxRefusal), first);
+    if (tail < text_end && has_any(words_of(text.substr(tail, text_end - tail)), kRefusals)) {
+        return std::nullopt;
+    }
+    int seen = 0;
+    for (std::size_t end = text_end; end > begin && seen < kMaxSentences;) {
+        const std::size_t start = sentence_start(text, begin, end);
+        if (const auto sentence = strip_span(text, {start, end}, kSpace, kClosing)) {
+            const View whole = sentence->of(text);
+            const bool finished = stop_size(whole) != 0;
+            const auto body = without_stops(text, *sentence);
+            if (!body || whole.back() == '?' || whole.ends_with(kWideQuestion)) return std::nullopt;
+            if (const auto found = last_expression(text, *body)) {
+                return checked(text, *body, *found, finished, seen > 0);
+            }
+            if (const auto letter = option(text, *body); letter && seen == 0) return letter;
+            if (!finished) return std::nullopt;
+            ++seen;
+        }
+        end = start;
+    }
+    return std::nullopt;
+}
+
+}  // namespace cohort

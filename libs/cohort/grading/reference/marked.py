@@ -1,0 +1,55 @@
+"""Answers after `####` and in `<answer>` tags: the twin of `cpp/src/marked.cpp`."""
+
+import re
+from collections.abc import Iterator
+
+from cohort.grading.reference.lines import line_end, strip_span
+from cohort.grading.reference.marks import MAX_MARKS, Mark
+from cohort.grading.reference.normal_form import normal_form
+from cohort.grading.reference.spelling import SPACE
+
+MAX_LINE = 400
+"""Characters after `####` that are looked at."""
+MAX_LINES = 64
+"""Marks `####` that are looked at, from the end."""
+MAX_TAG = 4096
+"""Characters of a tag that are looked at."""
+
+_TAG = re.compile(r"<answer>")
+
+
+def is_number(answer: str) -> bool:
+    """Whether the whole of `answer` is a number."""
+    return normal_form(answer).is_number
+
+
+def hash_line(text: str) -> Mark | None:
+    """The last `#### 18` that is the last line or reads as a number."""
+    stop = len(text)
+    for _ in range(MAX_LINES):
+        mark = text.rfind("####", 0, stop)
+        if mark < 0:
+            break
+        start = mark + 4
+        end = line_end(text, start, min(stop, start + MAX_LINE))
+        span = strip_span(text, start, end, SPACE, SPACE + ".,;:")
+        alone = text[start : start + 1] != "#" and (mark == 0 or text[mark - 1] != "#")
+        if alone and span:
+            is_last = stop == len(text) and (text[end : end + 1] == "<" or _is_blank(text, end))
+            if is_last or is_number(text[slice(*span)]):
+                return Mark("gsm8k", mark, *span, end)
+        stop = mark
+    return None
+
+
+def _is_blank(text: str, start: int) -> bool:
+    return not text[start:].strip(SPACE)
+
+
+def tags(text: str) -> Iterator[Mark]:
+    """What `<answer>` tags hold, from the last to the first; the last may lack its end."""
+    for tag in reversed(list(_TAG.finditer(text))[-MAX_MARKS:]):
+        close = text.find("</answer>", tag.end(), tag.end() + MAX_TAG)
+        end = close if close >= 0 else min(len(text), tag.end() + MAX_TAG)
+        if span := strip_span(text, tag.end(), end, SPACE + "*_", SPACE + ".,;:*_"):
+            yield Mark("tag", tag.start(), *span, end)

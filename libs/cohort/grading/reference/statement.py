@@ -1,0 +1,112 @@
+"""What a text ends in: the number or formula of its last statement, the twin of
+`cpp/src/statement.cpp`.
+
+    The total is 72 clips, altogether.   so 12 + 30 = 42   The line is $y = 3x + 13$.
+
+A question, a refusal, a sentence that was cut off and a negated number give no answer.
+"""
+
+import re
+
+from cohort.grading.reference.expression import last_expression
+from cohort.grading.reference.lines import has_any, strip_span, words_of
+from cohort.grading.reference.marks import Mark
+from cohort.grading.reference.normal_form import normal_form
+from cohort.grading.reference.spelling import SPACE
+from cohort.grading.reference.words import word_set
+
+MAX_STATEMENT = 1000
+"""Characters at the end of a text that are looked at."""
+MAX_REFUSAL = 300
+"""Of these, the ones in which a refusal counts."""
+MAX_SENTENCES = 3
+MAX_TAGS = 64
+"""Tags at the end that are passed over."""
+MAX_WORDS_OPEN = 4
+"""Words after the number in a sentence without a stop; with more it was cut off."""
+MAX_WORDS_BACK = 2
+"""Words after the number in a sentence that is not the last."""
+
+_STOPS = ("\n", ". ", "! ", "? ", "\u3002", "\uff01", "\uff1f")
+_CLOSING = SPACE + "*_`$\"'"
+_FINAL = ".!?\u3002\uff01\uff1f"
+_DANGLING = word_set(
+    "is are was were be the a an of to and or for with then so that has have had gets get costs"
+    " each by in at per from but because if when which who as than equals"
+)
+_REFUSALS = (
+    *("do not know", "don't know", "not sure", "no idea", "unable to", "give up", "i can't"),
+    *("cannot solve", "cannot determine", "cannot answer", "cannot find", "could not solve"),
+    *("could not determine", "could not find", "couldn't", "not enough information"),
+    *("i cannot", "not possible to determine", "impossible to determine", "can't be determined"),
+    *("cannot be determined", "i am unsure", "i'm unsure"),
+)
+_NEGATIVE = word_set("not never cannot neither nor isn't wasn't aren't can't")
+_DENIED = ("is not", "isn't", "is wrong", "is incorrect", "was wrong", "are not", "cannot be")
+_OPTION = re.compile(r"(?:^| is |: |option |choice )[*_$(]*([A-Z])[)*_$]*$", re.ASCII)
+"""A multiple choice: the letter that a sentence ends in."""
+
+
+def statement(text: str, first: int) -> Mark | None:
+    """The answer that the last statement from `first` on gives."""
+    text_end = _end(text)
+    begin = max(text_end - MAX_STATEMENT, first)
+    if has_any(words_of(text[max(text_end - MAX_REFUSAL, first) : text_end]), _REFUSALS):
+        return None
+    end, seen = text_end, 0
+    while end > begin and seen < MAX_SENTENCES:
+        cut = max(text.rfind(stop, begin, end - 1) for stop in _STOPS)
+        start = cut + 1 if cut >= 0 else begin
+        if sentence := strip_span(text, start, end, SPACE, _CLOSING):
+            final = text[sentence[1] - 1]
+            body = strip_span(text, *sentence, "", _FINAL + _CLOSING)
+            if final in "?\uff1f" or body is None:
+                return None
+            finished = final in _FINAL
+            if found := last_expression(text, *body):
+                return _checked(text, body, found, finished, seen > 0)
+            if seen == 0 and (option := _OPTION.search(text[slice(*body)])):
+                start, end = (body[0] + index for index in option.span(1))
+                return Mark("formula", start, start, end, end)
+            if not finished:
+                return None
+            seen += 1
+        end = start
+    return None
+
+
+def _end(text: str) -> int:
+    """End of the text before closing tags, special tokens and the ends of display formulas."""
+    end = len(text)
+    for _ in range(MAX_TAGS):
+        before = end
+        while end and text[end - 1] in _CLOSING:
+            end -= 1
+        if text.endswith(("\\]", "\\)"), 0, end):
+            end -= 2
+        if text.endswith(">", 0, end):
+            tag = text.rfind("<", max(end - 40, 0), end)
+            if tag >= 0 and text.startswith(("</", "<|"), tag):
+                end = tag
+        if end == before:
+            break
+    return end
+
+
+def _checked(
+    text: str, body: tuple[int, int], found: tuple[int, int], finished: bool, back: bool
+) -> Mark | None:
+    """The mark, unless its sentence takes it back or was cut off."""
+    start, end = found
+    before = words_of(text[body[0] : start]).split()[-3:]
+    after = words_of(text[end : body[1]])
+    following = after.split()
+    if not _NEGATIVE.isdisjoint(before) or has_any(after, _DENIED):
+        return None
+    if back and len(following) > MAX_WORDS_BACK:
+        return None
+    is_cut_off = len(following) > MAX_WORDS_OPEN or (following and following[-1] in _DANGLING)
+    if is_cut_off and not finished:
+        return None
+    is_number = normal_form(text[start:end]).is_number
+    return Mark("last_number" if is_number else "formula", start, start, end, end)
