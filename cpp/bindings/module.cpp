@@ -21,10 +21,12 @@ py::object extract_answer(const py::str& text) {
     const std::string_view bytes = view(text);
     const auto found = cohort::extract_answer(bytes);
     if (!found) return py::none();
-    const std::string_view answer = found->span.of(bytes);
+    std::string joined;
+    const std::string_view answer = found->answer(bytes, joined);
     const std::size_t start = cohort::count_chars(bytes.substr(0, found->span.start));
-    const std::size_t end = start + cohort::count_chars(answer);
-    return py::make_tuple(to_str(answer), to_str(cohort::name(found->rule)), start, end);
+    const std::size_t end = start + cohort::count_chars(found->span.of(bytes));
+    return py::make_tuple(to_str(answer), to_str(cohort::name(found->rule)), start, end,
+                          found->ambiguous);
 }
 
 py::str normalize_answer(const py::str& answer) {

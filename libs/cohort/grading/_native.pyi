@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from cohort.grading.reference import Rule, Verdict
 
-def extract_answer(text: str) -> tuple[str, Rule, int, int] | None:
-    """Fields of `Extraction`: answer, rule, start and end in characters, or None."""
+def extract_answer(text: str) -> tuple[str, Rule, int, int, bool] | None:
+    """Fields of `Extraction`: answer, rule, start and end in characters, ambiguous; or None."""
 
 def normalize_answer(answer: str) -> str:
     """The one spelling of an answer.
