@@ -8,11 +8,13 @@ import math
 import os
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from cohort.contracts.reward import ComponentDiagnostics, DiagnosticsResponse
 from services.reward.plan import Job
-from services.reward.results import TIMEOUT
+
+_NO_GROUP = (hash(None), hash(""))
 
 
 class Seen(NamedTuple):
@@ -22,8 +24,8 @@ class Seen(NamedTuple):
     status: str
     num_tokens: int | None
     num_characters: int
-    group: int | None
-    """Hash of the group's id."""
+    group: int
+    """Hash of the group's id, which may be None."""
     text: int
     """Hash of the completion."""
     cached: bool
@@ -36,27 +38,22 @@ class Diagnostics:
         self.window = window
         self._seen: dict[str, deque[tuple[object, ...]]] = {}
 
-    def record(self, job: Job) -> None:
-        """Remember a job's outcomes."""
+    def record(self, job: Job, statuses: Sequence[str]) -> None:
+        """Remember a job's outcomes and their statuses."""
         seen = self._seen.get(job.verifier.name)
         if seen is None:
             seen = self._seen[job.verifier.name] = deque(maxlen=self.window)
-        outcomes = [outcome or TIMEOUT for outcome in job.outcomes]
-        answers = job.answers
-        if job.hits:
-            cached = [place in job.hits for place in range(len(answers))]
-        else:
-            cached = [False] * len(answers)
+        completions, _, num_tokens, _, _, groups = zip(*job.answers, strict=True)
         seen.extend(
             zip(
-                [outcome.value for outcome in outcomes],
-                [outcome.status for outcome in outcomes],
-                [answer.num_tokens for answer in answers],
-                [len(answer.completion) for answer in answers],
-                [hash(answer.group_id) if answer.group_id else None for answer in answers],
-                [hash(answer.completion) for answer in answers],
-                cached,
-                strict=True,
+                [None if outcome is None else outcome.value for outcome in job.outcomes],
+                statuses,
+                num_tokens,
+                map(len, completions),
+                map(hash, groups),
+                map(hash, completions),
+                [place in job.hits for place in range(len(groups))] if job.hits else repeat(False),
+                strict=False,
             )
         )
 
@@ -94,7 +91,7 @@ def _groups(scored: Iterable[Seen]) -> list[list[float]]:
     """Values of each group with at least two of them."""
     groups: dict[int, list[float]] = defaultdict(list)
     for one in scored:
-        if one.group is not None and one.value is not None:
+        if one.group not in _NO_GROUP and one.value is not None:
             groups[one.group].append(one.value)
     return [values for values in groups.values() if len(values) > 1]
 

@@ -137,8 +137,13 @@ class Judging:
         return self._start(self.cache.put(lasting))
 
     async def _score(self, job: Job, places: Sequence[int], said: Said) -> None:
-        """Ask the verifier about some places. Its failure is `infra_error`, its silence as well."""
-        name, answers = job.verifier.name, [job.answers[place] for place in places]
+        """Ask the verifier about some places; a range is all of them.
+
+        Its failure is `infra_error`, and so is its silence.
+        """
+        name, answers = job.verifier.name, job.answers
+        if not isinstance(places, range):
+            answers = [job.answers[place] for place in places]
         started = time.perf_counter()
         trouble: str | None = "has no outcome for this answer"
         try:
@@ -153,11 +158,14 @@ class Judging:
             self._seconds.labels(name).observe(time.perf_counter() - started)
             if len(said) != len(answers):
                 said[:] = [None] * len(answers)
-            if trouble is not None:
+            if trouble is not None and None in said:
                 broken = Outcome.unscored("infra_error", f"{name} {trouble}")
                 said[:] = [outcome or broken for outcome in said]
-            for place, outcome in zip(places, said, strict=True):
-                job.outcomes[place] = outcome
+            if isinstance(places, range):
+                job.outcomes[:] = said
+            else:
+                for place, outcome in zip(places, said, strict=True):
+                    job.outcomes[place] = outcome
 
     async def _not_held_by(self, work: Coroutine[Any, Any, None]) -> None:
         """Await work. When cancelled, cancel it too, but do not wait until it obeys."""
@@ -180,9 +188,9 @@ def _fill(job: Job, same: Sequence[int], outcome: Outcome | None) -> None:
         job.outcomes[place] = outcome
 
 
-def _judgeable(job: Job) -> list[int]:
+def _judgeable(job: Job) -> Sequence[int]:
     """All places, but those that a verifier of groups cannot judge: of items in no group."""
-    places = list(range(len(job.answers)))
+    places = range(len(job.answers))
     if not job.verifier.compares_group:
         return places
     alone = [place for place in places if not job.answers[place].group_id]

@@ -39,45 +39,56 @@ class Job:
     hits: set[int] = field(default_factory=set)
     """Places whose outcome came from the cache."""
 
-    def add(self, answer: Answer) -> int:
-        """Put an answer in; its place is where its outcome will be."""
-        self.answers.append(answer)
-        return len(self.answers) - 1
-
 
 Parts: TypeAlias = tuple[tuple[RewardSpec, Job], ...]
-Row: TypeAlias = tuple[Parts, list[int]]
+
+
+@dataclass(slots=True)
+class Lot:
+    """Items that ask for the same parts."""
+
+    parts: Parts
+    numbers: list[int] = field(default_factory=list)
+    """Which items of the request they are."""
+    answers: list[Answer] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    """Where their answers begin in the job of each part."""
 
 
 @dataclass(slots=True)
 class Plan:
-    """The jobs to do, and one row per item in the order of the items."""
+    """The jobs to do, and the lots that say which outcomes belong to which item."""
 
     jobs: list[Job]
-    rows: list[Row]
+    lots: list[Lot]
 
 
 def make_plan(request: ScoreRequest, verifiers: Verifiers) -> Plan:
     """Raises `RequestError` when a verifier or its parameters do not exist."""
     jobs = _Jobs(verifiers)
-    shared = jobs.parts_of(request.rewards, "rewards")
-    rows: list[Row] = []
+    shared = Lot(jobs.parts_of(request.rewards, "rewards"))
+    lots = {id(shared.parts): shared}
     for number, item in enumerate(request.items):
-        parts = shared
+        lot = shared
         if item.verifier is not None or item.rewards is not None or item.kwargs:
             parts = jobs.parts_of(_own_rewards(item, number), f"items.{number}")
-        if not parts:
+            lot = lots.setdefault(id(parts), Lot(parts))
+        if not lot.parts:
             raise RequestError(
                 "no_verifier",
                 f"items.{number}: nothing says how to score it:"
                 " give rewards in the request or the item, or a verifier in the item",
             )
-        answer = Answer.of(item)
-        rows.append((parts, [job.add(answer) for _, job in parts]))
+        lot.numbers.append(number)
+        lot.answers.append(Answer.of(item))
+    for lot in lots.values():
+        for _, job in lot.parts:
+            lot.starts.append(len(job.answers))
+            job.answers += lot.answers
     wanted = [job for job in jobs.by_key.values() if job.answers]
     for job in wanted:
         job.outcomes = [None] * len(job.answers)
-    return Plan(wanted, rows)
+    return Plan(wanted, list(lots.values()))
 
 
 class _Jobs:

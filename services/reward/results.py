@@ -5,54 +5,67 @@ of different ones, so that shaping and spelling them costs nearly nothing per it
 """
 
 import math
-from collections.abc import Sequence
-
-from pydantic_core import to_json
+from collections.abc import Iterator, Sequence
+from json.encoder import encode_basestring_ascii
+from typing import Any
 
 from cohort.contracts.reward import ScoreComponent, ScoreItem, ScoreResult, ScoreStep
-from services.reward.plan import Parts, Plan
+from services.reward.plan import Lot, Parts, Plan
 from services.reward.verifiers.base import Outcome, well_encoded
 
+_NOTHING = ScoreResult(score=None, status="unscorable")
 TIMEOUT = Outcome.unscored("timeout", "not done before the deadline")
 
 
-def shape(plan: Plan) -> list[ScoreResult]:
+def shape(plan: Plan, num_items: int) -> list[ScoreResult]:
     """One result per item, without its id."""
-    any_hit = any(job.hits for job in plan.jobs)
-    shaped: dict[tuple[object, ...], ScoreResult] = {}
-    results = []
-    for parts, places in plan.rows:
-        found = [
-            job.outcomes[place] or TIMEOUT for (_, job), place in zip(parts, places, strict=True)
-        ]
-        cached = any_hit and all(
-            place in job.hits for (_, job), place in zip(parts, places, strict=True)
-        )
-        key = (id(parts), cached, *[_likeness(outcome) for outcome in found])
-        result = shaped.get(key)
-        if result is None:
-            result = shaped[key] = _result(parts, found, cached)
-        results.append(result)
+    results: list[ScoreResult] = [_NOTHING] * num_items
+    for lot in plan.lots:
+        same: dict[tuple[int, ...], ScoreResult] = {}
+        alike: dict[tuple[object, ...], ScoreResult] = {}
+        for number, row in zip(lot.numbers, _rows(lot), strict=True):
+            key = tuple(map(id, row))  # outcomes of rules are mostly the same few objects
+            result = same.get(key)
+            if result is None:
+                cached, *outcomes = row
+                found = [outcome or TIMEOUT for outcome in outcomes]
+                looks = (cached, *map(_look, found))
+                if looks not in alike:
+                    alike[looks] = _result(lot.parts, found, cached)
+                result = same[key] = alike[looks]
+            results[number] = result
     return results
-
-
-def _likeness(outcome: Outcome) -> object:
-    """Equal for outcomes that look the same in a result."""
-    if outcome.metrics or outcome.steps:
-        return id(outcome)
-    return (outcome.value, outcome.status, outcome.verdict, outcome.reason)
 
 
 def spell(items: Sequence[ScoreItem], results: Sequence[ScoreResult]) -> bytes:
     """The JSON of a `ScoreResponse`: each item's id in front of its result."""
-    endings: dict[int, bytes] = {}
-    spelled = []
-    for item, result in zip(items, results, strict=True):
-        if (ending := endings.get(id(result))) is None:
-            ending = b"," + result.model_dump_json(exclude={"id"}).encode()[1:]
-            endings[id(result)] = ending
-        spelled.append(b'{"id":' + to_json(well_encoded(item.id)) + ending)
-    return b'{"results":[' + b",".join(spelled) + b"]}"
+    endings = {
+        id(result): result.model_dump_json(exclude={"id"})[1:]
+        for result in {id(result): result for result in results}.values()
+    }
+    spelled = [
+        f'{{"id":{encode_basestring_ascii(well_encoded(item.id))},{endings[id(result)]}'
+        for item, result in zip(items, results, strict=True)
+    ]
+    return f'{{"results":[{",".join(spelled)}]}}'.encode()
+
+
+def _rows(lot: Lot) -> Iterator[tuple[Any, ...]]:
+    """Per item: whether all of it came from the cache, and the outcome of each part."""
+    size = len(lot.numbers)
+    spans = [(job, start) for (_, job), start in zip(lot.parts, lot.starts, strict=True)]
+    outcomes = [job.outcomes[start : start + size] for job, start in spans]
+    cached = [False] * size
+    if all(job.hits for job, _ in spans):
+        cached = [all(start + at in job.hits for job, start in spans) for at in range(size)]
+    return zip(cached, *outcomes, strict=True)
+
+
+def _look(outcome: Outcome) -> object:
+    """Equal for outcomes that look the same in a result."""
+    if outcome.metrics or outcome.steps:
+        return id(outcome)
+    return (outcome.value, outcome.status, outcome.verdict, outcome.reason)
 
 
 def _result(parts: Parts, found: Sequence[Outcome], cached: bool) -> ScoreResult:

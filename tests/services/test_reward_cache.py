@@ -184,9 +184,10 @@ def test_trouble_and_deadlines_are_judged_again_but_what_is_unscorable_stays_so(
 
     async def go():
         results = []
-        for texts, timeout_s in ((["unscorable", "slow"], 0.05), (["broken"], 9)):
+        for texts, timeout_s in ((["unscorable", "slow"], 1.0), (["broken"], 60)):
             for _ in range(2):
                 results += await grader.score(ask(texts, timeout_s=timeout_s))
+                await anyio.sleep(0)  # what a deadline interrupted is kept a moment later
         return results
 
     results = anyio.run(go)

@@ -35,7 +35,8 @@ def diagnose(*items, window=8_192):
         for _, tokens, characters, group in items
     ]
     outcomes = [None if v is None else Outcome(v) for v, *_ in items]
-    diagnostics.record(Job(Number(), Params(), answers, outcomes))
+    statuses = ["timeout" if v is None else "scored" for v, *_ in items]
+    diagnostics.record(Job(Number(), Params(), answers, outcomes), statuses)
     return diagnostics.report().components["number"]
 
 
@@ -79,7 +80,7 @@ def test_the_window_slides():
 
 def test_what_is_remembered_holds_no_text():
     diagnostics = Diagnostics()
-    diagnostics.record(Job(Number(), Params(), [Answer("a secret")], [Outcome(1.0)]))
+    diagnostics.record(Job(Number(), Params(), [Answer("a secret")], [Outcome(1.0)]), ["scored"])
     assert "secret" not in repr(diagnostics._seen)
 
 

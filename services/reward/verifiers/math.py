@@ -16,6 +16,8 @@ _OUTCOMES = {
         "unscorable", "no answer can be read from ground_truth", "unparsable_gold"
     ),
 }
+_FEW, _SHORT = 16, 16_384
+"""Answers and characters that are graded faster than a thread is woken up."""
 
 
 class MathParams(Params):
@@ -36,12 +38,15 @@ class MathVerifier(Verifier[MathParams]):
     async def score(
         self, answers: Sequence[Answer], _: MathParams, outcomes: list[Outcome | None]
     ) -> None:
-        """One native call for all answers, beside the event loop."""
+        """One native call for all answers, beside the event loop unless it takes no time."""
         completions = [answer.completion for answer in answers]
         truths = [_text(answer.ground_truth) for answer in answers]
-        verdicts = await to_thread.run_sync(
-            grade_math_batch, completions, truths, abandon_on_cancel=True
-        )
+        if len(answers) <= _FEW and sum(map(len, completions)) <= _SHORT:
+            verdicts = grade_math_batch(completions, truths)
+        else:
+            verdicts = await to_thread.run_sync(
+                grade_math_batch, completions, truths, abandon_on_cancel=True
+            )
         outcomes[:] = [_outcome(verdict) for verdict in verdicts]
 
     async def missing(self) -> list[str]:
@@ -53,7 +58,9 @@ class MathVerifier(Verifier[MathParams]):
 
 def _text(truth: JsonValue) -> str:
     """The ground truth as text; what is no text and no number reads as no answer at all."""
-    if isinstance(truth, bool) or not isinstance(truth, str | int | float):
+    if isinstance(truth, str):
+        return truth
+    if isinstance(truth, bool) or not isinstance(truth, int | float):
         return ""
     return str(truth)
 
