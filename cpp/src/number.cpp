@@ -3,6 +3,7 @@
 
 #include "cohort/ascii.h"
 #include "cohort/exact.h"
+#include "cohort/number_words.h"
 
 namespace cohort {
 namespace {
@@ -111,8 +112,10 @@ Magnitude read_magnitude(View text, std::size_t start) {
         return {quotient(parts.first, parts.second), parts.end};
     }
     const std::size_t end = match_decimal(text, start);
-    if (end == npos) return {std::nullopt, start};
-    return {decimal(text.substr(start, end - start)), end};
+    if (end != npos) return {decimal(text.substr(start, end - start)), end};
+    const auto words = read_words(text, start);
+    if (!words) return {std::nullopt, start};
+    return {std::to_string(words->value), words->end};
 }
 
 /// An exponent and the end of the power of ten that it stands in; npos when there is none.

@@ -1,6 +1,7 @@
 #include "cohort/ascii.h"
 #include "cohort/exact.h"
 #include "cohort/number.h"
+#include "cohort/number_words.h"
 #include "cohort/spelling.h"
 #include "cohort/words.h"
 
@@ -96,7 +97,7 @@ Unit match_unit(View text, bool wrapped) {
 }
 
 bool is_prose_word(View word, bool last) {
-    if (is_math_word(word)) return false;
+    if (is_math_word(word) || is_number_word(word)) return false;
     return word.size() > 2 || is_short_word(word) || (word == "a" && !last);
 }
 

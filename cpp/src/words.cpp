@@ -72,13 +72,16 @@ constexpr std::array kScales{
 };
 
 constexpr std::array kMathWords{
-    "and"sv, "between"sv, "billion"sv, "choose"sv, "cos"sv, "cot"sv, "csc"sv, "cubed"sv, "dozen"sv,
-    "except"sv, "exp"sv, "factorial"sv, "half"sv, "hundred"sv, "if"sv, "incorrect"sv, "infinity"sv,
-    "infty"sv, "less"sv, "ln"sv, "log"sv, "maybe"sv, "million"sv, "minus"sv, "mod"sv, "modulo"sv,
-    "more"sv, "not"sv, "or"sv, "otherwise"sv, "over"sv, "perhaps"sv, "pi"sv, "plus"sv,
-    "possibly"sv, "quarter"sv, "root"sv, "sec"sv, "sin"sv, "sqrt"sv, "squared"sv, "tan"sv,
-    "than"sv, "third"sv, "thousand"sv, "times"sv, "to"sv, "trillion"sv, "unless"sv, "when"sv,
-    "wrong"sv,
+    "and"sv, "base"sv, "below"sv, "between"sv, "billion"sv, "choose"sv, "cos"sv, "cot"sv, "csc"sv,
+    "cubed"sv, "dozen"sv, "dozens"sv, "eighth"sv, "eighths"sv, "except"sv, "exp"sv, "factorial"sv,
+    "fifth"sv, "fifths"sv, "fourth"sv, "fourths"sv, "half"sv, "halves"sv, "hundred"sv,
+    "hundredth"sv, "hundredths"sv, "if"sv, "incorrect"sv, "infinity"sv, "infty"sv, "less"sv, "ln"sv,
+    "log"sv, "maybe"sv, "million"sv, "minus"sv, "mod"sv, "modulo"sv, "more"sv, "negative"sv,
+    "ninth"sv, "ninths"sv, "not"sv, "or"sv, "otherwise"sv, "over"sv, "perhaps"sv, "pi"sv, "plus"sv,
+    "possibly"sv, "quarter"sv, "quarters"sv, "remainder"sv, "root"sv, "sec"sv, "seventh"sv,
+    "sevenths"sv, "sin"sv, "sixth"sv, "sixths"sv, "sqrt"sv, "squared"sv, "tan"sv, "tenth"sv,
+    "tenths"sv, "than"sv, "third"sv, "thirds"sv, "thousand"sv, "thousandths"sv, "times"sv, "to"sv,
+    "trillion"sv, "unless"sv, "when"sv, "wrong"sv,
 };
 
 constexpr std::array kShortWords{

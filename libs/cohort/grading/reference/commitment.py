@@ -13,19 +13,19 @@ MAX_LEAD = 100
 MAX_REST = 400
 """Characters after an answer that may take it back."""
 
-_HEDGES = ("maybe", "perhaps", "possibly", "might be", "may be", "could be", "could also be")
-_CONDITIONS = ("if", "otherwise", "unless", "depending on", "depends on")
-_ALTERNATIVES = (
+HEDGES = ("maybe", "perhaps", "possibly", "might be", "may be", "could be", "could also be")
+CONDITIONS = ("if", "otherwise", "unless", "depending on", "depends on")
+ALTERNATIVES = (
     *("another", "alternatively", "alternative", "other possible", "second possible", "or"),
     *("other possibility", "other answer"),
 )
-_CORRECTIONS = (
+CORRECTIONS = (
     *("wait", "wrong", "incorrect", "mistake", "mistaken", "error", "correcting", "correction"),
     *("corrected", "actually", "instead", "however", "sorry", "oops", "rather", "scratch", "fix"),
     *("should", "but", "no", "not"),
 )
-_CONCLUSIONS = ("so", "thus", "therefore", "hence", "finally", "final", "then", "gives", "which")
-_RETRACTIONS = (
+CONCLUSIONS = ("so", "thus", "therefore", "hence", "finally", "final", "then", "gives", "which")
+RETRACTIONS = (
     *("that is wrong", "that's wrong", "this is wrong", "that was wrong", "it is wrong"),
     *("that is incorrect", "that's incorrect", "this is incorrect", "that was incorrect"),
     *("that is not correct", "this is not correct", "that is not right", "that's not right"),
@@ -37,14 +37,14 @@ _RETRACTIONS = (
 _CORRECTIONS_ZH = ("\u4e0d\u5bf9", "\u9519", "\u66f4\u6b63", "\u4fee\u6b63")
 _RETRACTIONS_ZH = ("\u4e0d\u5bf9", "\u9519\u4e86", "\u66f4\u6b63")
 _WHEN_VARIABLE = re.compile(r" (?:when|for) [b-hj-z] ")
-_AFTERTHOUGHTS = ("otherwise", "or maybe", "or perhaps", "or possibly")
+AFTERTHOUGHTS = ("otherwise", "or maybe", "or perhaps", "or possibly")
 _OR = re.compile(r"[0-9A-Z)}] (?:or|\u6216) [-0-9A-Z($\\]")
 _DENIALS = (" is wrong ", " is incorrect ", " is not ", " isn't ", " was wrong ")
 
 
 def is_corrected(gap: str) -> bool:
     """Whether words between two answers take the first one back."""
-    return has_any(words_of(gap), _CORRECTIONS) or any(word in gap for word in _CORRECTIONS_ZH)
+    return has_any(words_of(gap), CORRECTIONS) or any(word in gap for word in _CORRECTIONS_ZH)
 
 
 def is_doubtful(text: str, mark: Mark, first: Mark, previous: Mark | None) -> bool:
@@ -56,33 +56,33 @@ def is_doubtful(text: str, mark: Mark, first: Mark, previous: Mark | None) -> bo
     if _is_hedged(text, mark, lead):
         return True
     rest = text[mark.stop : mark.stop + MAX_REST]
-    if has_any(words_of(rest), _RETRACTIONS) or any(word in rest for word in _RETRACTIONS_ZH):
+    if has_any(words_of(rest), RETRACTIONS) or any(word in rest for word in _RETRACTIONS_ZH):
         return True
     if previous is None:
         return False
     gap = text[previous.start : first.begin][-MAX_REST:]
-    if has_any(words_of(sentence_lead(text, first.begin, MAX_LEAD)), _ALTERNATIVES):
+    if has_any(words_of(sentence_lead(text, first.begin, MAX_LEAD)), ALTERNATIVES):
         return True
     words = words_of(gap)
-    settled = has_any(words, _CONCLUSIONS) or is_corrected(gap) or "=" in gap or "\\approx" in gap
-    return first.begin - previous.stop <= NEAR and (not settled or has_any(words, _CONDITIONS))
+    settled = has_any(words, CONCLUSIONS) or is_corrected(gap) or "=" in gap or "\\approx" in gap
+    return first.begin - previous.stop <= NEAR and (not settled or has_any(words, CONDITIONS))
 
 
 def _is_hedged(text: str, mark: Mark, lead: str) -> bool:
     last_words = f" {' '.join(words_of(lead).split()[-4:])} "
-    if has_any(last_words, _HEDGES):
+    if has_any(last_words, HEDGES):
         return True
     following = words_of(sentence_rest(text, mark.stop, MAX_LEAD))
-    if following.startswith(_DENIALS) or has_any(following, _AFTERTHOUGHTS):
+    if following.startswith(_DENIALS) or has_any(following, AFTERTHOUGHTS):
         return True
-    if has_any(f" {' '.join(following.split()[:4])} ", (*_CONDITIONS, *_HEDGES)):
+    if has_any(f" {' '.join(following.split()[:4])} ", (*CONDITIONS, *HEDGES)):
         return True
     if mark.rule == "boxed":
         return _WHEN_VARIABLE.match(following) is not None
     answer = text[mark.start : mark.end]
     inner = words_of(answer) + following
     return (
-        has_any(inner, (*_HEDGES, *_CONDITIONS))
+        has_any(inner, (*HEDGES, *CONDITIONS))
         or _WHEN_VARIABLE.search(inner) is not None
         or _OR.search(answer) is not None
     )

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from cohort.grading.reference.exact import decimal, mixed, negate, quotient, shift, split
+from cohort.grading.reference.number_words import NUMBER_WORDS, read_words
 from cohort.grading.reference.spelling import unwrap
 from cohort.grading.reference.words import LONE_UNITS, MATH_WORDS, SCALES, SHORT_WORDS, UNITS
 
@@ -60,7 +61,7 @@ def _magnitude(text: str, at: int) -> tuple[str | None, int]:
     if match := _PLAIN.match(text, at):
         _, whole, part = split(match[0])
         return decimal("", whole, part), match.end()
-    return None, at
+    return read_words(text, at)
 
 
 # What may follow it
@@ -124,6 +125,7 @@ def _is_prose(text: str) -> bool:
     words = _WORD.findall(text.lower())
     return all(
         word not in MATH_WORDS
+        and word not in NUMBER_WORDS
         and (len(word) > 2 or word in SHORT_WORDS or (word == "a" and position < len(words)))
         for position, word in enumerate(words, start=1)
     )

@@ -30,19 +30,19 @@ MAX_WORDS_BACK = 2
 _STOPS = ("\n", ". ", "! ", "? ", "\u3002", "\uff01", "\uff1f")
 _CLOSING = SPACE + "*_`$\"'"
 _FINAL = ".!?\u3002\uff01\uff1f"
-_DANGLING = word_set(
+DANGLING = word_set(
     "is are was were be the a an of to and or for with then so that has have had gets get costs"
     " each by in at per from but because if when which who as than equals"
 )
-_REFUSALS = (
+REFUSALS = (
     *("do not know", "don't know", "not sure", "no idea", "unable to", "give up", "i can't"),
     *("cannot solve", "cannot determine", "cannot answer", "cannot find", "could not solve"),
     *("could not determine", "could not find", "couldn't", "not enough information"),
     *("i cannot", "not possible to determine", "impossible to determine", "can't be determined"),
     *("cannot be determined", "i am unsure", "i'm unsure"),
 )
-_NEGATIVE = word_set("not never cannot neither nor isn't wasn't aren't can't")
-_DENIED = ("is not", "isn't", "is wrong", "is incorrect", "was wrong", "are not", "cannot be")
+NEGATIVE = word_set("not never cannot neither nor isn't wasn't aren't can't")
+DENIED = ("is not", "isn't", "is wrong", "is incorrect", "was wrong", "are not", "cannot be")
 _OPTION = re.compile(r"(?:^| is |: |option |choice )[*_$(]*([A-Z])[)*_$]*$", re.ASCII)
 """A multiple choice: the letter that a sentence ends in."""
 
@@ -51,7 +51,7 @@ def statement(text: str, first: int) -> Mark | None:
     """The answer that the last statement from `first` on gives."""
     text_end = _end(text)
     begin = max(text_end - MAX_STATEMENT, first)
-    if has_any(words_of(text[max(text_end - MAX_REFUSAL, first) : text_end]), _REFUSALS):
+    if has_any(words_of(text[max(text_end - MAX_REFUSAL, first) : text_end]), REFUSALS):
         return None
     end, seen = text_end, 0
     while end > begin and seen < MAX_SENTENCES:
@@ -101,11 +101,11 @@ def _checked(
     before = words_of(text[body[0] : start]).split()[-3:]
     after = words_of(text[end : body[1]])
     following = after.split()
-    if not _NEGATIVE.isdisjoint(before) or has_any(after, _DENIED):
+    if not NEGATIVE.isdisjoint(before) or has_any(after, DENIED):
         return None
     if back and len(following) > MAX_WORDS_BACK:
         return None
-    is_cut_off = len(following) > MAX_WORDS_OPEN or (following and following[-1] in _DANGLING)
+    is_cut_off = len(following) > MAX_WORDS_OPEN or (following and following[-1] in DANGLING)
     if is_cut_off and not finished:
         return None
     is_number = normal_form(text[start:end]).is_number

@@ -69,7 +69,9 @@ MATH_WORDS = word_set(
     "or and if not to minus plus times over than more less when unless except mod modulo pi sqrt"
     " sin cos tan cot sec csc log ln exp squared cubed factorial choose root half third quarter"
     " dozen infinity infty maybe perhaps possibly wrong incorrect between hundred thousand million"
-    " billion trillion otherwise"
+    " billion trillion otherwise below base remainder halves thirds fourths quarters fifths sixths"
+    " sevenths eighths ninths tenths hundredths thousandths fourth fifth sixth seventh eighth ninth"
+    " tenth hundredth dozens negative"
 )
 """Words after a number that make it part of something else."""
 
