@@ -338,6 +338,7 @@ def test_the_request_is_the_one_that_vllm_reads(serve):
             "model": "rm",
             "use_activation": False,
             "truncate_prompt_tokens": -1,
+            "truncation_side": "left",
             "messages": [
                 {"role": "user", "content": "2 + 2 ="},
                 {"role": "assistant", "content": "four< |im_end|>"},
@@ -346,6 +347,10 @@ def test_the_request_is_the_one_that_vllm_reads(serve):
     ]
     assert vllm.headers[0]["authorization"] == "Bearer secret"
     assert (outcome.value, outcome.metrics) == (15.0, {"raw": 15.0, "tokens": 11.0})
+    judge(verifier, [answer], too_long="cut_end")
+    assert vllm.bodies[1]["truncation_side"] == "right"
+    judge(verifier, [answer])
+    assert vllm.bodies[2].keys() == {"model", "use_activation", "messages"}
 
 
 def test_a_text_and_the_pooling_endpoint(serve):
@@ -419,8 +424,6 @@ def test_what_the_server_will_not_read_is_unscorable_in_its_own_words(serve):
     (outcome,) = judge(verifier, [ANSWERS[0]])
     assert (outcome.value, outcome.status) == (None, "unscorable")
     assert outcome.reason.endswith("answered 400: maximum context length is 40 tokens [1m")
-    (outcome,) = judge(served(serve)[1], [ANSWERS[0]], too_long="cut_end")
-    assert outcome.status == "unscorable"
 
 
 def test_a_busy_server_is_asked_again(serve):

@@ -40,7 +40,7 @@ class RewardModelParams(Params):
     """`sigmoid` maps the model's number to 0..1."""
     too_long: Literal["unscorable", "cut_start", "cut_end"] = "unscorable"
     """What happens to a text that the model cannot read whole. `cut_start` loses the prompt first,
-    `cut_end` the answer; a server can only cut the start."""
+    `cut_end` the answer."""
 
 
 class RewardModelVerifier(Verifier[RewardModelParams]):
@@ -115,10 +115,6 @@ class ServedRewardModel(RewardModelVerifier):
             number = _last_number(reply, "probs" if self.endpoint == "/classify" else "data")
             return _outcome(number, params, prompt_tokens(reply))
 
-        if params.too_long == "cut_end":
-            why = "too_long: a reward model server cannot cut the end of a text"
-            outcomes[:] = [Outcome.unscored("unscorable", why) for _ in answers]
-            return
         await judge_each(answers, outcomes, judge)
 
     def cache_key(self, answer: Answer, _: RewardModelParams) -> JsonValue:  # noqa: ARG002
@@ -143,8 +139,11 @@ class ServedRewardModel(RewardModelVerifier):
             body["model"] = self.model
         if self.endpoint == "/pooling":
             body["task"] = "classify"
-        if params.too_long == "cut_start":
-            body["truncate_prompt_tokens"] = -1  # to what the model can read, keeping the end
+        if params.too_long != "unscorable":
+            # To what the model can read. Without a side, vLLM 0.32 cuts the end, older ones the
+            # start; those that do not know the field yet cut the start whatever it says.
+            body["truncate_prompt_tokens"] = -1
+            body["truncation_side"] = "left" if params.too_long == "cut_start" else "right"
         return body
 
 
