@@ -13,7 +13,8 @@ MARKS = r"""
 aNSWER;answers are;answer to the question is; is the final answer;The ;## Final Answer;A:;<answer>;
 </answer>;</think>;<think>;<|im_end|>;</s>;Wait, that is wrong. ;I made a mistake. ;actually ;
 maybe; perhaps ;could be ;Another ;possible answer is ; or ; and ; if ; otherwise; when n ; not ;
- isn't ; because ;, so ;, not ; so ;therefore ;option ;is ;was ;costs ;I do not know. ;could not solve;She """
+ isn't ; because ;, so ;, not ; so ;therefore ;option ;is ;was ;costs ;I do not know. ;
+could not solve;She """
 ANSWERS = r"""
 {;};(;);[;];$;$$;\$;\[;\];\(;\);**;__;*;_;`;';";\;\\;0;1;2;12;345;000;999999999999999999;5e8;E-3;.5;
 3.50;2 1/4;3/4;12 + 33 = ;x=; = ;x;n;f(x);2x;x^2;,;.; ;. ;:;=;?;!;-;+;/;<;<<;>>;>;~;|;^;^{2};_{8};
