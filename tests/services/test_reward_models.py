@@ -347,10 +347,15 @@ def test_the_request_is_the_one_that_vllm_reads(serve):
     ]
     assert vllm.headers[0]["authorization"] == "Bearer secret"
     assert (outcome.value, outcome.metrics) == (15.0, {"raw": 15.0, "tokens": 11.0})
-    judge(verifier, [answer], too_long="cut_end")
-    assert vllm.bodies[1]["truncation_side"] == "right"
-    judge(verifier, [answer])
-    assert vllm.bodies[2].keys() == {"model", "use_activation", "messages"}
+
+
+def test_a_server_cuts_only_when_it_is_asked_to(serve):
+    vllm, verifier = served(serve)
+    judge(verifier, ANSWERS[:1])
+    assert vllm.bodies[0].keys() == {"model", "use_activation", "messages"}
+    vllm, verifier = served(serve)
+    judge(verifier, ANSWERS[:1], too_long="cut_end")
+    assert vllm.bodies[0]["truncation_side"] == "right"
 
 
 def test_a_text_and_the_pooling_endpoint(serve):
