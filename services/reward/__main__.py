@@ -14,6 +14,8 @@ from services.reward.cache import make_cache
 from services.reward.config import Settings
 from services.reward.grader import Grader
 from services.reward.verifiers import build_verifiers
+from services.reward.verifiers.models import model_verifiers
+from services.reward.verifiers.plugins import load_plugins
 
 
 def build_app() -> FastAPI:
@@ -28,6 +30,9 @@ def build_app() -> FastAPI:
         sandbox_concurrency=settings.sandbox_concurrency,
         puzzle_limit_s=settings.puzzle_limit_s,
     )
+    verifiers |= {verifier.name: verifier for verifier in model_verifiers(settings)}
+    plugins = load_plugins(verifiers, limit_s=settings.plugin_limit_s)
+    verifiers |= {verifier.name: verifier for verifier in plugins}
     grader = Grader(verifiers, settings.max_pending_items, settings.max_items, make_cache(settings))
     return create_app(grader, settings)
 

@@ -15,6 +15,7 @@ from cohort.contracts.reward import (
 )
 from cohort.web import ApiError, create_service, error_response
 from services.reward.config import Settings
+from services.reward.dialects import add_dialects
 from services.reward.grader import Grader, Overloaded, RequestError
 from services.reward.results import spell
 from services.reward.wire import MessageRoute
@@ -52,6 +53,7 @@ def create_app(grader: Grader, settings: Settings) -> FastAPI:
         return Response(spell(body.items, results), media_type="application/json")
 
     app.router.routes += fast.routes
+    add_dialects(app, grader, settings)
 
     @app.get("/v1/verifiers", tags=["reward"])
     async def verifiers() -> VerifiersResponse:

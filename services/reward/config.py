@@ -2,11 +2,12 @@
 
 from pydantic import Field
 
-from cohort.config import ServiceSettings
+from cohort.contracts.reward import RewardSpec
+from services.reward.verifiers.models import ModelSettings
 
 
-class Settings(ServiceSettings):
-    """Settings of the reward service."""
+class Settings(ModelSettings):
+    """Settings of the reward service; those of the models that judge are in `ModelSettings`."""
 
     port: int = 8002
     workers: int = Field(default=1, ge=1, le=256)
@@ -29,3 +30,8 @@ class Settings(ServiceSettings):
     """Programs that are sent to the sandbox at the same time."""
     puzzle_limit_s: float = Field(default=5.0, gt=0.0, le=600.0)
     """A puzzle scorer that needs longer for one answer is killed; the verdict is `limit`."""
+    plugin_limit_s: float = Field(default=5.0, gt=0.0, le=600.0)
+    """A plug-in function that needs longer for one answer is killed; the verdict is `limit`."""
+    dialect_rewards: dict[str, tuple[RewardSpec, ...]] = {}
+    """JSON: which rewards other systems' routes use, by model name, by route (`/get_reward`) or for
+    all under `default`. Without it: `math`."""
