@@ -85,7 +85,9 @@ NodeId Parser::fraction() {
         next_ += 8;
         return arena_.symbol(name);
     }
+    const bool higher = sees(Sign::open_brace) && peek(1).text == "d" && sees(Sign::power, 2);
     const NodeId numerator = argument();
+    if (higher && differential(0)) fail();  // d^2y / dx^2
     const NodeId denominator = argument();
     return arena_.quotient(numerator, denominator);
 }

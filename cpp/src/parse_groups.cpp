@@ -128,7 +128,7 @@ NodeId Parser::brace() {
     expect(Sign::open_brace);
     if (sees(Sign::close_brace)) {
         take();
-        // Nothing before a script, as in `{}_5`, is no value.
+        if (sees(Sign::subscript)) return value();  // {}_5C_2
         if (!sees(Sign::end)) fail();
         return arena_.make(Kind::set);
     }

@@ -27,6 +27,7 @@ NodeId Parser::value() {
         }
         case Sign::empty_set: take(); return arena_.make(Kind::set);
         case Sign::currency: return currency();
+        case Sign::subscript: return chosen();
         case Sign::dots: take(); return arena_.make(Kind::dots);
         case Sign::open_paren: return paren();
         case Sign::open_bracket: return bracket();
@@ -80,7 +81,8 @@ bool Parser::imaginary() {
 bool Parser::is_function_name(const Token& token) const {
     if (!sees(Sign::open_paren)) return false;
     const char c = token.text.size() == 1 ? token.text[0] : '\0';
-    if (is_one_of(c, "fgFG") && c != '\0') return true;
+    if (c != '\0' && (is_one_of(c, "fgFG") || is_one_of(c, functions_))) return true;
+    if (c == 'P' && sees(Sign::letter, 1) && sees(Sign::relation, 2)) return true;
     std::size_t i = 1;
     std::size_t count = 0;
     while (sees(Sign::letter, i) || sees(Sign::number, i)) {
@@ -97,6 +99,7 @@ NodeId Parser::apply(std::string_view name) {
     const std::size_t mark = scratch_.size();
     const NodeId symbol = arena_.symbol(name);
     scratch_.push_back(symbol);
+    if (name.size() == 1) functions_ += name;
     expect(Sign::open_paren);
     {
         const Scoped<std::size_t> bars(bars_, 0);
@@ -129,7 +132,9 @@ NodeId Parser::letter() {
         if (token.text == "e") return arena_.constant(Constant::e);
         if (token.text == "i" && imaginary()) return arena_.constant(Constant::i);
     }
-    std::string name(token.style == Style::bold ? "\\mathbf " : "");
+    // Bold i, j, k are vectors of length 1; other letters are bold for looks.
+    const bool vector = token.style == Style::bold && is_one_of(token.text[0], "ijk");
+    std::string name(vector ? "\\mathbf " : "");
     // A Greek letter may be spelled without the backslash in plain text.
     if (token.text.size() > 1 && token.text[0] != '\\' && is_lower(token.text[0])) name += '\\';
     name += token.text;
@@ -170,13 +175,32 @@ NodeId Parser::figure() {
     return arena_.word(name);
 }
 
-/// `\vec{v}`, `\overline{AB}`: a name with its mark.
+/// `_5C_2`, `{}_5P_2`.
+NodeId Parser::chosen() {
+    expect(Sign::subscript);
+    const NodeId all = argument();
+    const Token letter = take();
+    if (letter.text != "C" && letter.text != "P") fail();
+    expect(Sign::subscript);
+    const NodeId taken = argument();
+    const Function which = letter.text == "C" ? Function::binomial : Function::permutations;
+    return arena_.call(which, std::array{all, taken});
+}
+
+/// `\vec{v}`, `\overline{AB}`: a name with its mark; a line over a formula is its conjugate.
 NodeId Parser::accented() {
     const Token mark = take();
     std::string name(mark.text);
     name += ' ';
     const std::size_t start = name.size();
-    const bool braced = accept(Sign::open_brace);
+    const bool braced = sees(Sign::open_brace);
+    std::size_t letters = next_ + (braced ? 1 : 0);
+    while (tokens_[letters].sign == Sign::letter) ++letters;
+    if (braced && mark.sign == Sign::overline && tokens_[letters].sign != Sign::close_brace &&
+        tokens_[letters].sign != Sign::subscript) {
+        return arena_.call(Function::conj, std::array{group()});
+    }
+    accept(Sign::open_brace);
     do {
         if (!sees(Sign::letter)) fail();
         name += take().text;

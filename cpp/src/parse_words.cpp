@@ -253,6 +253,7 @@ NodeId Parser::words() {
         text += plain_word(token.text);
     }
     if (lone && (sees(Sign::open_paren) || sees(Sign::open_bracket))) fail();  // a call in a program
+    if (text.starts_with("if ") || text.starts_with("when ") || text.starts_with("for ")) fail();
     return phrase(text);
 }
 

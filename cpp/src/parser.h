@@ -57,6 +57,7 @@ private:
     NodeId unite(NodeId left);
     NodeId except(NodeId left);
     NodeId as_set(NodeId node);
+    NodeId set_operand(Level least);
     NodeId modulus(NodeId left);
     NodeId negative(NodeId node);
     NodeId power(NodeId base, NodeId exponent);
@@ -66,6 +67,7 @@ private:
     NodeId postfix(NodeId node);
     NodeId exponent();
     NodeId degrees(NodeId node);
+    bool ends_digits_in_parens() const;
     bool starts_value(const Token& token) const;
     bool closes_bar_later() const;
 
@@ -79,6 +81,7 @@ private:
     std::string script();  // a subscript as a part of a name
     NodeId figure();
     NodeId accented();
+    NodeId chosen();
 
     // parse_numbers.cpp
     NodeId number(bool mixed);  // `mixed`: a fraction or a scale may follow
@@ -150,6 +153,7 @@ private:
     bool in_integral_ = false;   // `dx` ends a product
     bool interval_ = false;      // (a, b) is an interval here
     std::optional<bool> imaginary_;
+    std::string functions_;  // letters that were read as names of functions
 };
 
 /// Counts how deep the parser is, and sets a state for as long as it lives.

@@ -109,7 +109,7 @@ void Tokenizer::next() {
 std::size_t Tokenizer::separator(std::size_t at_index) const {
     const std::string_view rest = text_.substr(at_index);
     std::size_t size = 0;
-    for (const std::string_view mark : {"{,}", "\\,", "\\ ", "\\;", "\\!", ",", " ", "~"}) {
+    for (const std::string_view mark : {"{,}", "\\!,\\!", "\\,", "\\ ", "\\;", "\\!", ",", " ", "~"}) {
         if (!rest.starts_with(mark)) continue;
         if (mark == "," && comma_depth_ > 0) return 0;
         size = mark.size();
@@ -185,6 +185,7 @@ bool Tokenizer::is_product(std::string_view run) const {
     if (!std::ranges::all_of(run, is_letter)) return false;
     if (run.size() == 2) return run != "No" && run != "no" && run != "am" && run != "pm" &&
                                 run != "AM" && run != "PM";
+    if (run.size() < 5 && std::ranges::all_of(run, is_upper)) return true;  // a name of points
     const bool title = is_upper(run[0]) && std::ranges::all_of(run.substr(1), is_lower);
     if (title) return false;
     if (run.size() == 3) return !is_three_letter_word(run);
@@ -219,6 +220,10 @@ void Tokenizer::word() {
         if (const auto meaning = word_meaning(run)) {
             return add(meaning->sign, run.size(), meaning->code);
         }
+        if (is_ordinal_end(run)) {
+            if (last() == Sign::number && !spaced_) return space(run.size());
+            if (last() == Sign::power || last() == Sign::open_brace) return add(Sign::name, 2);
+        }
         if (style_ == Style::roman || number_word(lowered(run))) return add(Sign::name, run.size());
         const bool after_value = last() == Sign::number || last() == Sign::close_brace ||
                                  last() == Sign::close_paren || last() == Sign::divide;
@@ -248,7 +253,8 @@ void Tokenizer::escaped() {
         case ' ': {
             const std::size_t after = skip_spaces(text_, i_ + 1);
             const bool set = at(text_, after) == '{' || text_.substr(after).starts_with("\\{");
-            return set && last() == Sign::letter ? add(Sign::without, 1) : space(2);
+            const bool letter = last() == Sign::letter || last() == Sign::number_set;
+            return set && letter ? add(Sign::without, 1) : space(2);
         }
         case ',': case ';': case ':': case '!': case '>': case '(': case ')': case '[': case ']':
         case '/':
@@ -315,7 +321,8 @@ void Tokenizer::style(Style style) {
     braces_.push_back(words ? 'w' : 'W');
     styles_.push_back(style_);
     words ? space(1) : add(Sign::open_brace, 1);
-    style_ = style;
+    // Only words and letters are bold for their meaning: `\mathbf{x+1}` is x + 1.
+    style_ = words || style != Style::bold ? style : style_;
 }
 
 void Tokenizer::drop_group() {
@@ -438,7 +445,7 @@ void Tokenizer::sign() {
         case ']': return close(Sign::close_bracket, 1);
         case '"': case '`': return space(1);
         case '.':
-            if (!is_alnum(look(1))) return space(1);
+            if (!is_alnum(look(1)) && !rest.starts_with("...")) return space(1);
             break;
         case '!':
             if (look(1) == '=' && last() != Sign::number && last() != Sign::close_paren) {

@@ -131,8 +131,10 @@ std::optional<std::string_view> spelling(std::uint32_t code) {
     if (within(code, 0x2000, 0x200A)) return " ";
     if (within(code, 0x200B, 0x200D) || code == 0x2060 || code == 0xFEFF) return "";
     const auto entry = std::ranges::lower_bound(kSpellings, code, {}, &Spelling::code);
-    if (entry == kSpellings.end() || entry->code != code) return std::nullopt;
-    return entry->latex;
+    if (entry != kSpellings.end() && entry->code == code) return entry->latex;
+    // Arrows and operators that no answer needs must not look like letters.
+    const bool sign = within(code, 0x2190, 0x23FF) || within(code, 0x2A00, 0x2AFF);
+    return sign ? std::optional<std::string_view>("\\unknown ") : std::nullopt;
 }
 
 /// A run of raised or lowered signs as one group; the index after it.

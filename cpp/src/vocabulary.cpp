@@ -47,11 +47,11 @@ constexpr std::array<Entry, N> sorted(std::array<Entry, N> table) {
         entry("min", Function::min), entry("arg", Function::arg), entry("cis", Function::cis),    \
         entry("pi", Constant::pi), entry("cbrt", Sign::surd, 3), entry("sgn", Function::sign),    \
         entry("arsinh", Function::arsinh), entry("arcosh", Function::arcosh),                     \
-        entry("artanh", Function::artanh), entry("tg", Function::tan), entry("ctg", Function::cot)
+        entry("artanh", Function::artanh), entry("tg", Function::tan), entry("ctg", Function::cot), entry("Re", Function::re),           \
+        entry("Im", Function::im)
 
 constexpr auto kCommands = sorted(std::array{
     COHORT_SHARED_NAMES,
-    entry("Re", Function::re), entry("Im", Function::im),
     entry("infty", Constant::infinity), entry("frac", Sign::frac), entry("dfrac", Sign::frac),
     entry("tfrac", Sign::frac), entry("cfrac", Sign::frac), entry("nicefrac", Sign::frac),
     entry("sfrac", Sign::frac), entry("sqrt", Sign::root), entry("surd", Sign::surd, 2),
@@ -238,6 +238,10 @@ std::optional<NumberWord> number_word(std::string_view word) {
     const auto found = std::ranges::lower_bound(kNumberWords, word, {}, &NamedNumber::word);
     if (found == kNumberWords.end() || found->word != word) return std::nullopt;
     return found->number;
+}
+
+bool is_ordinal_end(std::string_view word) {
+    return word == "th" || word == "st" || word == "nd" || word == "rd";
 }
 
 bool is_three_letter_word(std::string_view word) {

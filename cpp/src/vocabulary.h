@@ -29,6 +29,9 @@ struct NumberWord {
 };
 std::optional<NumberWord> number_word(std::string_view word);
 
+/// What makes a number an ordinal: `5th`, `3^{rd}`.
+bool is_ordinal_end(std::string_view word);
+
 /// Three letters that are a word, although they could be a product.
 bool is_three_letter_word(std::string_view word);
 
