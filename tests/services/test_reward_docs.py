@@ -15,6 +15,7 @@ from services.reward.config import Settings
 from services.reward.dialects import DIALECTS
 from services.reward.grader import Grader
 from services.reward.verifiers import build_verifiers
+from services.reward.verifiers.models import model_verifiers
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reward-service.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, flags=re.M | re.S)
@@ -56,6 +57,16 @@ def test_what_the_page_says_is_answered(curl, shown):
     assert got == said
 
 
+def test_every_verifier_is_in_the_table_with_parameters_that_exist():
+    verifiers = build_verifiers(AsyncSandboxClient("http://sandbox"))
+    verifiers |= {verifier.name: verifier for verifier in model_verifiers(Settings())}
+    rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|", TEXT, flags=re.M))
+    for name, verifier in verifiers.items():
+        schema = json.dumps(verifier.params.model_json_schema())
+        named = [word for word in re.findall(r"`(\w+)`", rows[name]) if word not in verifiers]
+        assert [word for word in named if f'"{word}"' not in schema] == [], name
+
+
 def test_the_page_has_examples():
     assert len(CURLS) >= 5
 
@@ -68,4 +79,4 @@ def test_every_dialect_is_on_the_page():
 def test_every_setting_is_on_the_page():
     own = set(Settings.model_fields) - set(Settings.__mro__[1].model_fields)
     named = set(re.findall(r"`(\w+)`", TEXT))
-    assert own - {"puzzle_limit_s"} <= named
+    assert own <= named
