@@ -1,4 +1,4 @@
-"""Grading: the answer that is found, exact numbers, verdicts, and GSM8K's gold against itself."""
+"""Grading: exact numbers, verdicts, and GSM8K's gold against itself."""
 
 import itertools
 import json
@@ -13,94 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cohort import grading
-from cohort.grading import reference
 
 GSM8K = Path(__file__).parents[3] / "shared" / "data" / "gsm8k"
-
-# extraction
-
-
-@pytest.mark.parametrize(
-    ("text", "rule", "answer"),
-    [
-        ("She makes 9 * 2 = 18 a day.\n#### 18", "gsm8k", "18"),
-        ("####18\n\nQuestion: 3 more?", "gsm8k", "18"),
-        ("#### $1,234.00.", "gsm8k", "$1,234.00"),
-        ("#### Step 1: add\n#### 5 apples\n#### Summary\nDone.", "gsm8k", "5 apples"),
-        ("#### Paris\n", "gsm8k", "Paris"),
-        ("so \\boxed{4}, no: \\boxed{\\frac{1}{2}} and \\boxed{3", "boxed", "\\frac{1}{2}"),
-        ("\\boxed{\\boxed{5}} \\boxed{ }", "boxed", "5"),
-        ("\\fbox {a \\} b}", "boxed", "a \\} b"),
-        ("The answer is 5. Wait.\nThe final Answer is: **$7$**.", "phrase", "$7$"),
-        ("Answer:\n\n42 apples. 3 were left.", "phrase", "42 apples"),
-        ("answer = 3</answer>", "phrase", "3"),
-        ("A: 18", "phrase", "18"),
-        ("A: yes or 3", "last_number", "3"),
-        ("12 + 30 = 42.", "last_number", "42"),
-        ("It costs $1,234.50!", "last_number", "1,234.50"),
-        ("down to \u22123 degrees", "last_number", "\u22123"),
-        ("5-3", "last_number", "3"),
-        ("a loss of -$5", "last_number", "-$5"),
-        ("it is 2 3/4 or so", "last_number", "2 3/4"),
-        ("half is \\frac{1}{2}.", "last_number", "\\frac{1}{2}"),
-        ("pick 27,93", "last_number", "93"),
-        ("weighs 5kg", "last_number", "5"),
-        ("40% of CO2", "last_number", "40%"),
-        ("<think>\\boxed{1}</think> so 2", "last_number", "2"),
-    ],
-)
-def test_extraction_says_rule_and_answer(text: str, rule: str, answer: str) -> None:
-    found = grading.extract_answer(text)
-    assert found is not None
-    assert (found.rule, found.answer) == (rule, answer)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "I do not know.",
-        "<think>It is \\boxed{42}",
-        "</think>7 <think>",
-        "x^2",
-        "2x",
-        "\\sqrt{17}",
-    ],
-)
-def test_no_answer_is_none(text: str) -> None:
-    assert grading.extract_answer(text) is None
-
-
-def test_offsets_are_characters() -> None:
-    text = "<think>\u5341\u516b</think>\U0001f600 \u7b54\u6848: \\boxed{\u00e9t\u00e9}"
-    found = grading.extract_answer(text)
-    assert found is not None
-    assert found.answer == "\u00e9t\u00e9" == text[found.start : found.end]
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        "####",
-        "#### a",
-        "\\boxed{",
-        "}",
-        "answer: ",
-        "A:\n",
-        "x1,",
-        "1,000",
-        "<think",
-        "\\",
-        " ",
-        "\n",
-    ],
-)
-def test_extraction_takes_linear_time(part: str) -> None:
-    # Quadratic steps would take minutes here.
-    text = part * 200_000
-    assert grading.grade_math(text, "x") in {"no_answer", "wrong"}
-    assert grading.extract_answer(text[:40_000]) == reference.extract_answer(text[:40_000])
-
 
 # normal form
 
@@ -201,8 +115,8 @@ def test_equality(answer: str, truth: str, equal: bool) -> None:
         ("So she earns $18.00 a day.", "She earns 9 * 2 = 18.\n#### 18", "correct"),
         ("#### 18", "A: 18", "correct"),
         ("\\boxed{\\frac{2}{4}}", "The area is \\boxed{0.5}.", "correct"),
-        ("The answer is not 18", "18", "wrong"),
-        ("The answer is 17 or 18.", "18", "wrong"),
+        ("The answer is not 18", "18", "no_answer"),
+        ("The answer is 17 or 18.", "18", "ambiguous"),
         ("", "18", "no_answer"),
         ("<think>18", "18", "no_answer"),
         ("\\boxed{\\,}", "18", "no_answer"),
