@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
+import msgspec
 from pydantic_core import to_json
 
 from services.reward.config import Settings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 log = logging.getLogger("cohort.reward")
-_WIRE = TypeAdapter(Outcome)
+_DECODER = msgspec.json.Decoder(Outcome)
 _COMPLAIN_EVERY_S = 60.0
 _LEAVE_ALONE_S = 1.0
 _ENTRY_BYTES = 400
@@ -164,7 +164,7 @@ class RedisCache(Cache):
         try:
             async with self.client.pipeline(transaction=False) as pipe:
                 for key, outcome in outcomes.items():
-                    value = _WIRE.dump_json(outcome)
+                    value = msgspec.json.encode(outcome)
                     if len(value) <= self.max_value:
                         pipe.set(self.prefix + key, value, ex=self.ttl_s)
                 await pipe.execute()
@@ -189,7 +189,7 @@ class RedisCache(Cache):
 def _read(value: bytes | str) -> Outcome | None:
     """Redis is shared: what is not an outcome, or not one that may be cached, is a miss."""
     try:
-        outcome = _WIRE.validate_json(value)
+        outcome = _DECODER.decode(value)
     except ValueError:
         return None
     scored = outcome.status == "scored" and outcome.value is not None

@@ -43,16 +43,18 @@ class Diagnostics:
         seen = self._seen.get(job.verifier.name)
         if seen is None:
             seen = self._seen[job.verifier.name] = deque(maxlen=self.window)
-        completions, _, num_tokens, _, _, groups = zip(*job.answers, strict=True)
+        completions = [answer.completion for answer in job.answers]
         seen.extend(
             zip(
                 [None if outcome is None else outcome.value for outcome in job.outcomes],
                 statuses,
-                num_tokens,
+                [answer.num_tokens for answer in job.answers],
                 map(len, completions),
-                map(hash, groups),
+                [hash(answer.group_id) for answer in job.answers],
                 map(hash, completions),
-                [place in job.hits for place in range(len(groups))] if job.hits else repeat(False),
+                [place in job.hits for place in range(len(completions))]
+                if job.hits
+                else repeat(False),
                 strict=False,
             )
         )

@@ -14,12 +14,12 @@ import anyio
 from prometheus_client import CollectorRegistry, Counter
 
 from cohort.contracts.reward import ScoreRequest, ScoreResult, VerifierInfo
+from services.reward.ask import Ask
 from services.reward.cache import Cache, NoCache
 from services.reward.diagnostics import Diagnostics
 from services.reward.judging import Judging
 from services.reward.plan import Job, RequestError, Verifiers, make_plan
 from services.reward.results import TIMEOUT, shape
-from services.reward.verifiers.base import well_encoded
 
 __all__ = ["Grader", "Overloaded", "RequestError"]
 
@@ -61,18 +61,17 @@ class Grader:
         Raises `RequestError` when a verifier or its parameters do not exist (nothing was judged
         then), `Overloaded` when too much is in work.
         """
-        pairs = zip(request.items, await self.judge(request), strict=True)
-        return tuple(
-            result.model_copy(update={"id": well_encoded(item.id)}) for item, result in pairs
-        )
+        ask = Ask.of(request)
+        pairs = zip(ask.items, await self.judge(ask), strict=True)
+        return tuple(result.model_copy(update={"id": item.id}) for item, result in pairs)
 
-    async def judge(self, request: ScoreRequest) -> list[ScoreResult]:
+    async def judge(self, ask: Ask) -> list[ScoreResult]:
         """`score` without ids: items with the same outcomes share one result."""
-        size = len(request.items)
+        size = len(ask.items)
         if size > self.max_items:
             why = f"{size} items are more than {self.max_items}: send several requests"
             raise RequestError("too_many_items", why, status=413)
-        plan = make_plan(request, self.verifiers)
+        plan = make_plan(ask, self.verifiers)
         if self.pending_items and self.pending_items + size > self.max_pending_items:
             raise Overloaded(
                 f"{self.pending_items} items are in work, the limit is {self.max_pending_items}:"
@@ -80,15 +79,15 @@ class Grader:
             )
         self.pending_items += size
         try:
-            with anyio.move_on_after(request.timeout_s):
+            with anyio.move_on_after(ask.timeout_s):
                 if (
                     len(plan.jobs) == 1
                 ):  # the usual case, and a task group costs as much as 30 items
-                    await self._judging.judge(plan.jobs[0], request.cache)
+                    await self._judging.judge(plan.jobs[0], ask.cache)
                 else:
                     async with anyio.create_task_group() as group:
                         for job in plan.jobs:
-                            group.start_soon(self._judging.judge, job, request.cache)
+                            group.start_soon(self._judging.judge, job, ask.cache)
         finally:
             self.pending_items -= size
         for job in plan.jobs:

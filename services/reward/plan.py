@@ -1,7 +1,7 @@
 """What a request asks for: jobs, and where each item finds its outcomes.
 
 items x rewards --> jobs, one per (verifier, kwargs): all answers that it is to judge
-                    rows, one per item: its parts, (spec, job) each, and its place in each job
+                    lots: items with the same parts, whose answers lie side by side in each job
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from cohort.config import sentence
-from cohort.contracts.reward import RewardSpec, ScoreItem, ScoreRequest
+from services.reward.ask import Ask, Item, Spec
 from services.reward.verifiers.base import Answer, Outcome, Params, Verifier
 
 MAX_WEIGHT = 1e6
@@ -40,7 +40,7 @@ class Job:
     """Places whose outcome came from the cache."""
 
 
-Parts: TypeAlias = tuple[tuple[RewardSpec, Job], ...]
+Parts: TypeAlias = tuple[tuple[Spec, Job], ...]
 
 
 @dataclass(slots=True)
@@ -63,12 +63,12 @@ class Plan:
     lots: list[Lot]
 
 
-def make_plan(request: ScoreRequest, verifiers: Verifiers) -> Plan:
+def make_plan(ask: Ask, verifiers: Verifiers) -> Plan:
     """Raises `RequestError` when a verifier or its parameters do not exist."""
     jobs = _Jobs(verifiers)
-    shared = Lot(jobs.parts_of(request.rewards, "rewards"))
+    shared = Lot(jobs.parts_of(ask.rewards, "rewards"))
     lots = {id(shared.parts): shared}
-    for number, item in enumerate(request.items):
+    for number, item in enumerate(ask.items):
         lot = shared
         if item.verifier is not None or item.rewards is not None or item.kwargs:
             parts = jobs.parts_of(_own_rewards(item, number), f"items.{number}")
@@ -80,7 +80,7 @@ def make_plan(request: ScoreRequest, verifiers: Verifiers) -> Plan:
                 " give rewards in the request or the item, or a verifier in the item",
             )
         lot.numbers.append(number)
-        lot.answers.append(Answer.of(item))
+        lot.answers.append(item)
     for lot in lots.values():
         for _, job in lot.parts:
             lot.starts.append(len(job.answers))
@@ -99,7 +99,7 @@ class _Jobs:
         self.by_key: dict[str, Job] = {}
         self._parts: dict[tuple[Any, ...], Parts] = {}
 
-    def parts_of(self, specs: Sequence[RewardSpec], place: str) -> Parts:
+    def parts_of(self, specs: Sequence[Spec], place: str) -> Parts:
         """The job of each spec."""
         names = [spec.verifier for spec in specs]
         if len(set(names)) != len(names):
@@ -120,7 +120,7 @@ class _Jobs:
         same = tuple((id(job), spec.weight) for spec, job in found)
         return self._parts.setdefault(same, tuple(found))
 
-    def _resolve(self, spec: RewardSpec, place: str) -> tuple[Verifier[Any], Params]:
+    def _resolve(self, spec: Spec, place: str) -> tuple[Verifier[Any], Params]:
         verifier = self.verifiers.get(spec.verifier)
         if verifier is None:
             known = ", ".join(sorted(self.verifiers))
@@ -138,7 +138,7 @@ class _Jobs:
             raise RequestError("invalid_kwargs", "; ".join(problems)) from None
 
 
-def _own_rewards(item: ScoreItem, number: int) -> Sequence[RewardSpec]:
+def _own_rewards(item: Item, number: int) -> Sequence[Spec]:
     if item.verifier is None and item.kwargs:
         why = f"items.{number}.kwargs: they belong to a verifier, but the item names none"
         raise RequestError("invalid_request", why)
@@ -148,4 +148,4 @@ def _own_rewards(item: ScoreItem, number: int) -> Sequence[RewardSpec]:
         raise RequestError(
             "invalid_request", f"items.{number}: give either rewards or verifier, not both"
         )
-    return (RewardSpec(verifier=item.verifier, kwargs=item.kwargs),)
+    return (Spec(item.verifier, kwargs=item.kwargs),)

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from cohort.contracts.reward import ScoreComponent, ScoreItem, ScoreResult, ScoreStep
+from cohort.contracts.reward import ScoreComponent, ScoreResult, ScoreStep
+from services.reward.ask import Item
 from services.reward.plan import Lot, Parts, Plan
 from services.reward.verifiers.base import Outcome, well_encoded
 
@@ -37,14 +38,14 @@ def shape(plan: Plan, num_items: int) -> list[ScoreResult]:
     return results
 
 
-def spell(items: Sequence[ScoreItem], results: Sequence[ScoreResult]) -> bytes:
+def spell(items: Sequence[Item], results: Sequence[ScoreResult]) -> bytes:
     """The JSON of a `ScoreResponse`: each item's id in front of its result."""
     endings = {
         id(result): result.model_dump_json(exclude={"id"})[1:]
         for result in {id(result): result for result in results}.values()
     }
     spelled = [
-        f'{{"id":{encode_basestring_ascii(well_encoded(item.id))},{endings[id(result)]}'
+        f'{{"id":{encode_basestring_ascii(item.id)},{endings[id(result)]}'
         for item, result in zip(items, results, strict=True)
     ]
     return f'{{"results":[{",".join(spelled)}]}}'.encode()

@@ -4,6 +4,7 @@ import logging
 import threading
 
 import anyio
+import msgspec
 import pytest
 from anyio import to_thread
 from hypothesis import given
@@ -122,7 +123,7 @@ def test_an_outcome_depends_on_version_kwargs_and_all_that_may_be_judged():
         content_address(verifier, WaitParams(plus=1))(answer),
         content_address(Secretive(), params)(answer),
         *(
-            content_address(verifier, params)(answer._replace(**change))
+            content_address(verifier, params)(msgspec.structs.replace(answer, **change))
             for change in (
                 {"completion": "2"}, {"ground_truth": 2}, {"ground_truth": 2.0},
                 {"ground_truth": True}, {"ground_truth": ["2"]}, {"num_tokens": 4},

@@ -4,49 +4,36 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
+import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from cohort.contracts.base import JsonValue
-from cohort.contracts.reward import ScoreItem, ScoreStatus
+from cohort.contracts.reward import ScoreStatus
 
 
-class Answer(NamedTuple):
-    """What a verifier sees of an item."""
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """What a verifier sees of an item; its texts can be carried by UTF-8."""
 
     completion: str
-    ground_truth: JsonValue = None
+    ground_truth: Any = None
+    """JSON: a text, a number, or what the verifier asks for."""
     num_tokens: int | None = None
     finish_reason: str | None = None
     prompt: str = ""
     """For models that judge. A rule never reads it: what a prompt says can never earn a reward."""
     group_id: str | None = None
 
-    @classmethod
-    def of(cls, item: ScoreItem) -> Answer:
-        """The part of an item that may be judged."""
-        truth = item.ground_truth
-        return cls(
-            well_encoded(item.completion),
-            well_encoded(truth) if isinstance(truth, str) else truth,
-            item.num_tokens,
-            item.finish_reason,
-            well_encoded(item.prompt),
-            item.group_id,
-        )
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What a verifier says of one answer; `value` is None exactly when `status` is not `scored`."""
 
     value: float | None
     status: ScoreStatus = "scored"
     verdict: str | None = None
     reason: str | None = None
-    metrics: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = {}
     steps: tuple[tuple[int, float], ...] = ()
     """Scores of the steps of a solution: (end character in the completion, score), in order."""
 
