@@ -74,8 +74,10 @@ void BallValues::symbol(NodeId id, Value& out) {
     } else if (point_.integer) {
         out.exact = point_.of(name);
     } else {
+        const bool coarse = work_.coarse;  // a random point need not be resolved
         out.ball = complex_of(ball_of(point_.of(name), work_));
         out.has_ball = true;
+        work_.coarse = coarse;
     }
 }
 

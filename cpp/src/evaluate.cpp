@@ -40,11 +40,16 @@ Truth by_residues(const Arena& arena, NodeId a, NodeId b, Aspect aspect, Budget&
     return Truth::equal;
 }
 
-/// Residues that agree are checked by balls at one point: no integer is a multiple of all primes
-/// by accident, but this one does not even have to be believed.
+/// Residues that agree are also checked by balls: no formula has a multiple of all the primes in it
+/// by accident, and none shall have it by intent.
 Truth compare(const Arena& arena, NodeId a, NodeId b, Aspect aspect, Budget& budget) {
-    const Truth truth = by_residues(arena, a, b, aspect, budget);
-    return truth != Truth::unknown ? truth : Sampling(arena, a, b, aspect, budget).verdict();
+    if (may_have_residue(arena, a) && may_have_residue(arena, b)) {
+        const Truth truth = by_residues(arena, a, b, aspect, budget);
+        if (truth == Truth::equal && Sampling(arena, a, b, aspect, budget).apart_at_one_point())
+            return Truth::different;
+        if (truth != Truth::unknown) return truth;
+    }
+    return Sampling(arena, a, b, aspect, budget).verdict();
 }
 
 /// 1 or -1 for an infinity, 0 for everything else.

@@ -1,7 +1,6 @@
 #include "exact_value.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cohort/evaluate.h"
 
@@ -16,10 +15,15 @@ std::size_t size_of(const Rational& value) {
 
 /// Pays for an operation on values of these sizes; false when they are too large for it.
 bool afford(const Rational& a, const Rational& b, Budget& budget) {
-    const std::size_t size = std::max(size_of(a), size_of(b));
-    if (size > kExactBits) return false;
-    const auto words = static_cast<std::int64_t>(size / 32 + 1);
-    budget.spend(4 + words * words);
+    const std::size_t left = size_of(a);
+    const std::size_t right = size_of(b);
+    if (std::max(left, right) > kExactBits) return false;
+    const auto words_a = static_cast<std::int64_t>(left / 32 + 1);
+    const auto words_b = static_cast<std::int64_t>(right / 32 + 1);
+    // Fractions are brought to lowest terms, which costs more than their product.
+    const bool whole = a.is_integer() && b.is_integer();
+    const std::int64_t most = std::max(words_a, words_b);
+    budget.spend(whole ? 6 + most / 2 + words_a * words_b / 2 : 12 + 4 * most * most + 24 * most);
     return true;
 }
 
@@ -28,42 +32,42 @@ Exact small_enough(Rational value) {
     return value;
 }
 
-/// The product of integers from `first` to `last` in steps of `step`.
-Exact product_of_range(const Integer& first, std::int64_t count, std::int64_t step,
-                       Budget& budget) {
+std::optional<std::int64_t> count_of(const Rational& value, std::int64_t most) {
+    const auto count = value.is_integer() ? value.numerator().to_int64() : std::nullopt;
+    return count && *count >= 0 && *count <= most ? count : std::nullopt;
+}
+
+/// n (n - step) (n - 2 step) ... down to a positive number; larger ones have too many bits.
+Exact factorial(const Rational& value, std::int64_t step, Budget& budget) {
+    constexpr std::int64_t most = 550;
+    const auto n = count_of(value, most * step);
+    if (!n) return std::nullopt;
     Rational product(1);
-    for (std::int64_t i = 0; i < count; ++i) {
-        const Rational factor(first + Integer(i * step));
-        if (!afford(product, factor, budget)) return std::nullopt;
-        product = product * factor;
+    for (std::int64_t i = *n; i > 1; i -= step) {
+        if (!afford(product, Rational(i), budget)) return std::nullopt;
+        product = product * Rational(i);
     }
     return small_enough(std::move(product));
 }
 
-std::optional<std::int64_t> count_of(const Rational& value) {
-    const auto count = value.is_integer() ? value.numerator().to_int64() : std::nullopt;
-    return count && *count >= 0 && *count <= kMaxTerms ? count : std::nullopt;
-}
-
-Exact factorial(const Rational& value, std::int64_t step, Budget& budget) {
-    const auto n = count_of(value);
-    if (!n) return std::nullopt;
-    const std::int64_t first = *n % step == 0 ? step : *n % step;
-    return product_of_range(Integer(first), (*n + step - 1) / step, step, budget);
-}
-
 /// n (n - 1) ... (n - k + 1), divided by k! for combinations.
 Exact choices(const Rational& n, const Rational& k, bool ordered, Budget& budget) {
+    constexpr std::int64_t most = 300;
     if (!n.is_integer() || !k.is_integer()) return std::nullopt;
     if (k.sign() < 0 || (n.sign() >= 0 && k > n)) return Rational(0);
     const bool mirrored = !ordered && n.sign() > 0 && k + k > n;
-    const auto count = count_of(mirrored ? n - k : k);
-    if (!count || n.numerator().bits() > kExactBits) return std::nullopt;
-    const Exact top = product_of_range(n.numerator(), *count, -1, budget);
-    if (!top || ordered) return top;
-    const Exact bottom = product_of_range(Integer(1), *count, 1, budget);
-    if (!bottom || !afford(*top, *bottom, budget)) return std::nullopt;
-    return *top * *bottom->inverse();
+    const auto count = count_of(mirrored ? n - k : k, most);
+    if (!count) return std::nullopt;
+    Rational chosen(1);
+    for (std::int64_t i = 0; i < *count; ++i) {
+        const Rational factor = n - Rational(i);
+        if (!afford(chosen, factor, budget)) return std::nullopt;
+        chosen = chosen * factor;
+        if (ordered) continue;
+        // A product of i + 1 integers in a row is a multiple of (i + 1)!.
+        chosen = Rational(Integer::divide(chosen.numerator(), Integer(i + 1)).quotient);
+    }
+    return small_enough(std::move(chosen));
 }
 
 Integer floor_of(const Rational& value) {
@@ -187,6 +191,8 @@ Exact exact_power(const Rational& base, const Rational& exponent, Branch branch,
         if (!n || *n > kMaxExponent || (base.sign() < 0 && branch == Branch::principal)) {
             return std::nullopt;
         }
+        const auto words = static_cast<std::int64_t>(size_of(base) / 32 + 1);
+        budget.spend(100 + 8 * words * words);
         const auto top = Integer::exact_root(base.numerator(), static_cast<unsigned>(*n));
         const auto bottom = Integer::exact_root(base.denominator(), static_cast<unsigned>(*n));
         if (!top || !bottom) return std::nullopt;

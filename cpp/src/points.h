@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "cohort/rational.h"
@@ -9,13 +10,16 @@
 namespace cohort {
 
 struct Point {
-    static constexpr unsigned kNumReal = 12;
+    static constexpr unsigned kNumReal = 18;
     static constexpr unsigned kNumInteger = 24;
 
     bool integer = false;
     unsigned index = 0;
+    std::span<const std::string_view> variables{};  // all, sorted: their signs are dealt out
 
     Rational of(std::string_view variable) const;
+    /// Where exponentials grow so far apart that no precision shows the smaller one.
+    bool is_large() const;
 };
 
 }  // namespace cohort

@@ -1,5 +1,7 @@
 #include "residues.h"
 
+#include <algorithm>
+
 #include "towers.h"
 
 namespace cohort {
@@ -20,7 +22,38 @@ std::optional<std::int64_t> count_of(const std::optional<Rational>& value) {
     return count && *count >= 0 && *count <= kMaxFactorial ? count : std::nullopt;
 }
 
+bool may_be_rational(Function function) {
+    return function >= Function::log && function < Function::re;  // from log to modulo
+}
+
 }  // namespace
+
+bool may_have_residue(const Arena& arena, NodeId id) {
+    const Node& node = arena.at(id);
+    switch (node.kind) {
+        case Kind::number:
+        case Kind::symbol: return true;
+        case Kind::sum:
+        case Kind::product:
+        case Kind::apply:
+        case Kind::big:
+        case Kind::based:
+        case Kind::percent: break;
+        case Kind::power: {
+            const NodeId exponent = arena.child(id, 1);
+            if (arena.is(exponent, Kind::symbol)) return false;
+            if (!arena.is(exponent, Kind::number)) break;
+            return arena.value(exponent).is_integer() &&
+                   may_have_residue(arena, arena.child(id, 0));
+        }
+        case Kind::call:
+            if (!may_be_rational(static_cast<Function>(node.code))) return false;
+            break;
+        default: return false;
+    }
+    return std::ranges::all_of(arena.children(id),
+                               [&](NodeId child) { return may_have_residue(arena, child); });
+}
 
 std::uint64_t scramble(std::uint64_t seed, std::string_view name) {
     std::uint64_t word = mixed(seed + 0x9e3779b97f4a7c15);

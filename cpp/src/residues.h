@@ -44,6 +44,9 @@ private:
     Scope scope_;
 };
 
+/// Whether a residue may exist: no roots, no numbers such as pi and no transcendental functions.
+bool may_have_residue(const Arena& arena, NodeId id);
+
 /// A pseudo-random word for a name, the same on every machine.
 std::uint64_t scramble(std::uint64_t seed, std::string_view name);
 

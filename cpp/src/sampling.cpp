@@ -1,24 +1,32 @@
 #include "sampling.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cohort {
 namespace {
 
 constexpr std::size_t kEnoughReal = 3;     // usable points
 constexpr std::size_t kEnoughInteger = 8;  // small integers pin down less
+constexpr std::size_t kMaxImprecise = 4;   // points without a verdict
 constexpr std::size_t kCorners = 8;        // real points that look into the corners of domains
 
 Bound larger(const Bound& a, const Bound& b) { return a < b ? b : a; }
 
 }  // namespace
 
-Truth Sampling::verdict() {
-    const bool complex = is_complex(arena_, a_) || is_complex(arena_, b_);
-    branch_ = complex ? Branch::principal : Branch::real;
-    const bool free = !variables(arena_, a_).empty() || !variables(arena_, b_).empty();
-    return free ? points(false) : constants();
+Sampling::Sampling(const Arena& arena, NodeId a, NodeId b, Aspect aspect, Budget& budget)
+    : arena_(arena),
+      a_(a),
+      b_(b),
+      aspect_(aspect),
+      budget_(budget),
+      branch_(is_complex(arena, a) || is_complex(arena, b) ? Branch::principal : Branch::real) {
+    std::ranges::set_union(variables(arena, a), variables(arena, b),
+                           std::back_inserter(variables_));
 }
+
+Truth Sampling::verdict() { return variables_.empty() ? constants() : points(false); }
 
 Truth Sampling::constants() {
     Sample found;
@@ -41,55 +49,72 @@ Truth Sampling::constants() {
 Truth Sampling::points(bool integer) {
     const unsigned most = integer ? Point::kNumInteger : Point::kNumReal;
     const std::size_t enough = integer ? kEnoughInteger : kEnoughReal;
-    std::vector<Point> usable;
-    Sample reference;
-    bool domain_differs = false;
-    bool a_somewhere = false;
-    bool b_somewhere = false;
-    for (unsigned i = 0; i < most && (i < kCorners || usable.size() < enough); ++i) {
-        const Point point{integer, i};
-        std::size_t limbs = kLowLimbs;
-        Sample now = sample(point, limbs);
-        if (now.unsupported()) return Truth::unknown;
-        if (now.imprecise()) now = sample(point, limbs = kHighLimbs);
-        a_somewhere = a_somewhere || now.a == State::defined;
-        b_somewhere = b_somewhere || now.b == State::defined;
-        if (!now.defined()) {
-            domain_differs = domain_differs || (!now.imprecise() && now.a != now.b);
-            continue;
-        }
-        if (now.certain) return Truth::different;
-        if (now.says_nothing) continue;
-        const bool relative = aspect_ != Aspect::difference_is_zero;
-        if (relative && usable.empty()) reference = now;
-        const Distance gap = distance(now, relative ? &reference : nullptr, kLowLimbs);
-        if (gap == Distance::apart) return Truth::different;
-        usable.push_back(point);
+    Survey survey;
+    for (unsigned i = 0; i < most && (i < kCorners || survey.usable < enough); ++i) {
+        const Truth truth = visit(Point{integer, i, variables_}, survey);
+        if (truth == Truth::different || survey.unsupported) return truth;
+        if (survey.imprecise >= kMaxImprecise) return Truth::unknown;
     }
     // What exists at no real number is about integers: (-1)^n, n!, a sum to n.
-    if (!integer && (!a_somewhere || !b_somewhere)) return points(true);
-    if (domain_differs && !integer) return Truth::different;
-    if (usable.size() < enough) return Truth::unknown;
-    return confirmed(usable, kMiddleLimbs);
+    if (!integer && (survey.a_nowhere || survey.b_nowhere)) return points(true);
+    if (survey.domain_differs && !integer) return Truth::different;
+    if (survey.usable < enough) return Truth::unknown;
+    return confirmed(survey.chosen, kMiddleLimbs);
+}
+
+/// `different` or nothing new.
+Truth Sampling::visit(const Point& point, Survey& survey) {
+    Sample now = sample(point, kLowLimbs);
+    if (now.imprecise()) now = sample(point, kHighLimbs);
+    survey.unsupported = now.unsupported();
+    survey.imprecise += now.imprecise() ? 1 : 0;
+    survey.a_nowhere = survey.a_nowhere && now.a == State::undefined;
+    survey.b_nowhere = survey.b_nowhere && now.b == State::undefined;
+    if (!now.defined()) {
+        const bool differs = !now.imprecise() && now.a != now.b;
+        survey.domain_differs = survey.domain_differs || differs;
+        return Truth::unknown;
+    }
+    if (now.certain) return Truth::different;
+    if (now.says_nothing) return Truth::unknown;
+    const bool relative = aspect_ != Aspect::difference_is_zero;
+    if (relative && survey.usable == 0) survey.reference = now;
+    const Distance gap = distance(now, relative ? &survey.reference : nullptr, kLowLimbs);
+    if (gap == Distance::apart) return Truth::different;
+    // A few points are looked at again, and all where something may have been too small to see.
+    const bool doubtful = gap == Distance::vague || now.coarse;
+    if (survey.usable < (relative ? 3 : 2) || doubtful) survey.chosen.push_back(point);
+    ++survey.usable;
+    return Truth::unknown;
 }
 
 /// The chosen points again, at a precision that nothing hides from.
 Truth Sampling::confirmed(std::span<const Point> chosen, std::size_t limbs) {
     const bool relative = aspect_ != Aspect::difference_is_zero;
-    const std::size_t count = std::min<std::size_t>(chosen.size(), relative ? 3 : 2);
+    const bool last = limbs == kHighLimbs;
     Sample reference;
-    for (std::size_t i = 0; i < count; ++i) {
-        const Sample now = sample(chosen[i], limbs);
-        if (relative && i == 0) reference = now;
+    std::size_t num_good = 0;
+    for (const Point& point : chosen) {
+        const Sample now = sample(point, limbs);
+        if (now.certain) return Truth::different;
         const bool good = now.defined() && !now.says_nothing;
+        if (good && relative && num_good == 0) reference = now;
         const Distance gap =
             good ? distance(now, relative ? &reference : nullptr, limbs) : Distance::vague;
         if (gap == Distance::apart) return Truth::different;
-        if (gap == Distance::vague || now.coarse) {
-            return limbs < kHighLimbs ? confirmed(chosen, kHighLimbs) : Truth::unknown;
-        }
+        const bool clear = gap == Distance::close && !now.coarse;
+        if (!clear && !last) return confirmed(chosen, kHighLimbs);
+        if (!clear && !point.is_large()) return Truth::unknown;
+        num_good += clear ? 1 : 0;
     }
-    return Truth::equal;
+    const std::size_t wanted = std::min<std::size_t>(chosen.size(), relative ? 3 : 2);
+    return num_good >= wanted ? Truth::equal : Truth::unknown;
+}
+
+bool Sampling::apart_at_one_point() {
+    const Sample now = sample(Point{}, kLowLimbs);
+    if (!now.defined() || aspect_ != Aspect::difference_is_zero) return false;
+    return now.certain || distance(now, nullptr, kLowLimbs) == Distance::apart;
 }
 
 Sampling::Sample Sampling::sample(const Point& point, std::size_t limbs) {
@@ -100,7 +125,14 @@ Sampling::Sample Sampling::sample(const Point& point, std::size_t limbs) {
     if (a.state == State::unsupported) return result;
     const Value b = BallValues(arena_, point, branch_, work).of(b_);
     result.b = b.state;
-    if (result.defined()) derive(result, a.ball, b.ball, work);
+    result.coarse = work.coarse;
+    if (!result.defined()) return result;
+    if (aspect_ == Aspect::difference_is_zero && a.exact && b.exact) {
+        result.certain = *a.exact != *b.exact;
+        result.coarse = false;
+        return result;  // the quantity is exactly 0
+    }
+    derive(result, a.ball, b.ball, work);
     result.coarse = work.coarse;
     return result;
 }

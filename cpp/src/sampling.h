@@ -13,10 +13,12 @@ enum class Aspect { difference_is_zero, difference, ratio };
 /// was too small for it, and both exist at the same points.
 class Sampling {
 public:
-    Sampling(const Arena& arena, NodeId a, NodeId b, Aspect aspect, Budget& budget)
-        : arena_(arena), a_(a), b_(b), aspect_(aspect), budget_(budget) {}
+    Sampling(const Arena& arena, NodeId a, NodeId b, Aspect aspect, Budget& budget);
 
     Truth verdict();
+
+    /// A short look that may find a difference.
+    bool apart_at_one_point();
 
 private:
     /// Both values at a point, and what the aspect makes of them.
@@ -25,7 +27,7 @@ private:
         State b = State::unsupported;
         bool coarse = false;
         bool says_nothing = false;  // a ratio with 0
-        bool certain = false;       // a ratio where only one is 0: different
+        bool certain = false;       // different, whatever the quantity is
         Complex quantity;
         Bound scale;
 
@@ -36,8 +38,21 @@ private:
 
     enum class Distance { apart, close, vague };
 
+    /// What the points visited so far have told.
+    struct Survey {
+        std::vector<Point> chosen;  // to be looked at again
+        std::size_t usable = 0;
+        std::size_t imprecise = 0;
+        bool unsupported = false;
+        bool domain_differs = false;
+        bool a_nowhere = true;  // undefined at all points
+        bool b_nowhere = true;
+        Sample reference;
+    };
+
     Truth constants();
     Truth points(bool integer);
+    Truth visit(const Point& point, Survey& survey);
     Sample sample(const Point& point, std::size_t limbs);
     void derive(Sample& sample, const Complex& a, const Complex& b, Work& work);
     Distance distance(const Sample& sample, const Sample* reference, std::size_t limbs);
@@ -47,7 +62,8 @@ private:
     NodeId a_, b_;
     Aspect aspect_;
     Budget& budget_;
-    Branch branch_ = Branch::real;
+    Branch branch_;
+    std::vector<std::string_view> variables_;
 };
 
 /// The value of a constant when it is real and has one at this precision.
