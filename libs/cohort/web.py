@@ -22,6 +22,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cohort.api_keys import key_given, read_keys
@@ -115,6 +116,8 @@ class Gate:
                 await error_response(refused)(scope, receive, send_with_id)
             else:
                 await self.app(scope, self._limited(receive), send_with_id)
+        except ClientDisconnect:
+            status = status or 499  # it hung up: there is nobody to answer
         except Exception as error:
             if status:
                 raise  # half an answer is out: closing the connection is all that is left

@@ -1,5 +1,6 @@
 """The reward service's door: validate, ask the grader, shape the reply."""
 
+import gc
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -30,6 +31,8 @@ def create_app(grader: Grader, settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: full collections need not walk through it
         yield
         await grader.aclose()
 

@@ -123,6 +123,28 @@ def test_the_api_key_guards_everything_but_health() -> None:
     assert ask(app, "POST", "/key/nope/echo", **body).status_code == 401
 
 
+def test_a_client_that_hangs_up_is_no_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    app = app_with()
+
+    async def call() -> list[Any]:
+        sent: list[Any] = []
+        scope = {"type": "http", "method": "POST", "path": "/echo", "query_string": b""}
+        scope["headers"] = [(b"content-length", b"9"), (b"content-type", b"application/json")]
+
+        async def receive() -> dict[str, str]:
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+        return sent
+
+    asyncio.run(call())
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    assert 'status="5' not in ask(app, "GET", "/metrics").text
+
+
 def test_each_of_several_api_keys_opens_and_nothing_else_does() -> None:
     app = app_with(api_key="first, second,,")
     opened = {}
