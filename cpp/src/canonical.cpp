@@ -97,7 +97,7 @@ NodeId CanonicalForm::sorted(NodeId id, bool flat) {
     const auto before = [&](NodeId a, NodeId b) { return structural_order(arena_, a, b) < 0; };
     const auto same = [&](NodeId a, NodeId b) { return identical(arena_, a, b); };
     std::ranges::sort(members, before);
-    members.erase(std::ranges::unique(members, same).begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end(), same), members.end());
     if (flat && members.size() == 1) return members[0];
     return with_children(id, members);
 }
