@@ -28,6 +28,7 @@ void BallValues::call(NodeId id, Value& out) {
     if (arguments.size() == 1 && out.state == State::defined) return call_one(function, out);
     for (const NodeId argument : arguments.subspan(1)) {
         if (out.state >= State::undefined) return;
+        work_.budget.spend(16);
         Value& next = claim();
         visit(argument, next);
         call_two(function, out, next);

@@ -210,7 +210,7 @@ Exact exact_power(const Rational& base, const Rational& exponent, Branch branch,
 }
 
 Exact exact_call(Function function, std::span<const Rational> arguments, Budget& budget) {
-    budget.spend(2);
+    budget.spend(8);
     if (arguments.size() == 1) {
         return takes_many(function) ? arguments[0] : of_one(function, arguments[0], budget);
     }
@@ -235,7 +235,7 @@ std::optional<Bounds> bounds_of(const Exact& lower, const Exact& upper) {
 }
 
 Exact ExactValues::of(NodeId id) {
-    budget_.spend();
+    budget_.spend(4);
     const Node& node = arena_.at(id);
     switch (node.kind) {
         case Kind::number: return arena_.value(id);

@@ -64,7 +64,7 @@ std::uint64_t scramble(std::uint64_t seed, std::string_view name) {
 }
 
 Residues::Residue Residues::of(NodeId id) {
-    budget_.spend(2);
+    budget_.spend(3);
     const Node& node = arena_.at(id);
     switch (node.kind) {
         case Kind::number: return number(arena_.value(id));
@@ -177,7 +177,7 @@ Residues::Residue Residues::call(NodeId id) {
 Residues::Residue Residues::factorial(NodeId argument) {
     const auto count = count_of(exact(argument));
     if (!count) return std::nullopt;
-    budget_.spend(1 + *count);
+    budget_.spend(1 + 2 * *count);
     std::uint64_t product = 1;
     for (std::int64_t i = 2; i <= *count; ++i) {
         product = field_.multiply(product, static_cast<std::uint64_t>(i));
@@ -191,7 +191,7 @@ Residues::Residue Residues::choices(NodeId id, bool ordered) {
     const auto count = count_of(exact(arena_.child(id, 1)));
     const Residue n = count ? of(arena_.child(id, 0)) : std::nullopt;
     if (!n) return std::nullopt;
-    budget_.spend(150 + 2 * *count);
+    budget_.spend(150 + 4 * *count);
     std::uint64_t top = 1;
     std::uint64_t bottom = 1;
     for (std::int64_t i = 0; i < *count; ++i) {
