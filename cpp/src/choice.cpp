@@ -11,7 +11,7 @@ namespace {
 
 using View = std::string_view;
 
-constexpr View kAround = " \t\n$*_`\"'.";
+constexpr View kAround = " \t\n${}*_`\"'.";
 
 /// A letter that stands for a choice, and what follows it.
 struct Lead {
@@ -63,7 +63,7 @@ bool is_reason(View text) {
 }  // namespace
 
 std::optional<char> choice_letter(View truth) {
-    const std::string folded = unwrap(peel(fold(truth)));
+    const std::string folded = unwrap(fold(truth));
     View text = strip(folded, kAround);
     if (text.size() == 3 && (text[0] == '(' || text[0] == '[')) text = text.substr(1, 1);
     if (text.size() != 1 || !is_upper(text[0])) return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<char> choice_letter(View truth) {
 }
 
 bool picks(View answer, char letter) {
-    const std::string folded = unwrap(peel(fold(answer)));
+    const std::string folded = unwrap(fold(answer));
     const Lead lead = read_lead(strip(folded, kAround));
     const bool right = lead.letter == letter || (lead.marked && lead.letter == to_lower(letter));
     if (!right) return false;
@@ -79,7 +79,7 @@ bool picks(View answer, char letter) {
     if (!rest.empty() && is_one_of(rest[0], ").:")) {
         // What follows is the text of the choice, unless it begins with another one.
         rest = strip(rest.substr(1), kAround);
-        return rest.empty() || read_lead(rest).letter == '\0' || !names_a_choice(rest.substr(0, 1));
+        return !read_lead(rest).marked && !(rest.size() == 1 && is_upper(rest[0]));
     }
     const bool comma = at(rest, 0) == ',';
     rest = strip(rest, " ,-");

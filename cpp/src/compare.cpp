@@ -23,6 +23,13 @@ bool is_statement(const Arena& arena, NodeId node) {
     return arena.is(node, Kind::relation) || arena.is(node, Kind::all);
 }
 
+/// A word or several: no formula.
+bool is_text(const Arena& arena, NodeId node) {
+    const auto is_word = [&](NodeId part) { return arena.is(part, Kind::word); };
+    return is_word(node) || (arena.is(node, Kind::list) &&
+                             std::ranges::all_of(arena.children(node), is_word));
+}
+
 Context context_of(const Arena& arena, NodeId truth, Budget& budget) {
     Context context;
     any_node(arena, truth, budget, [&](NodeId node) {
@@ -55,6 +62,16 @@ bool Matcher::matches(NodeId answer, NodeId truth) {
     return same(answer, truth);
 }
 
+/// Whether the value is 0 and cheap to compute.
+bool Matcher::is_zero(NodeId node) {
+    try {
+        const auto value = exact_value(arena_, node, budget_);
+        return value && value->is_zero();
+    } catch (const LimitReached&) {
+        return false;  // too large; a budget that is used up says so again
+    }
+}
+
 /// No 0/0 and no calculation with infinity: such an answer is equal to nothing.
 bool Matcher::is_defined(NodeId node) {
     return !any_node(arena_, node, budget_, [&](NodeId part) {
@@ -62,8 +79,7 @@ bool Matcher::is_defined(NodeId node) {
         const Node& shape = arena_.at(part);
         if (shape.kind == Kind::power && arena_.is(arena_.child(part, 1), Kind::number) &&
             arena_.value(arena_.child(part, 1)).sign() < 0) {
-            const auto base = exact_value(arena_, arena_.child(part, 0), budget_);
-            return base && base->is_zero();
+            return is_zero(arena_.child(part, 0));
         }
         const bool sum = shape.kind == Kind::sum || shape.kind == Kind::power;
         if (!sum && shape.kind != Kind::product) return false;
@@ -80,9 +96,16 @@ bool Matcher::same(NodeId answer, NodeId truth) {
     budget_.spend(4);
     if (depth_ >= kMaxNesting) throw LimitReached{};
     ++depth_;
-    const bool equal = same_kind(without_domain(answer), without_domain(truth));
+    const bool equal = same_kind(without_prose(without_domain(answer)),
+                                 without_prose(without_domain(truth)));
     --depth_;
     return equal;
+}
+
+/// 5 apples are 5: a word after a number that is no unit says nothing.
+NodeId Matcher::without_prose(NodeId node) {
+    const bool prose = arena_.is(node, Kind::quantity) && arena_.at(node).flag;
+    return prose ? arena_.child(node, 0) : node;
 }
 
 bool Matcher::same_kind(NodeId answer, NodeId truth) {
@@ -126,17 +149,6 @@ bool Matcher::same_kind(NodeId answer, NodeId truth) {
     return same_value(answer, truth);
 }
 
-bool parses(std::string_view text) {
-    thread_local Arena arena;
-    arena.clear();
-    Budget budget(kDefaultSteps);
-    try {
-        return parse(text, Reading{}, arena, budget).has_value();
-    } catch (const LimitReached&) {
-        return false;
-    }
-}
-
 Comparison compare_answers(std::string_view answer, std::string_view truth, const Policy& policy,
                            std::int64_t steps) {
     thread_local Arena arena;
@@ -158,8 +170,9 @@ Comparison compare_answers(std::string_view answer, std::string_view truth, cons
         reading.intervals = context.intervals;
         const auto mine = parse(answer, reading, arena, budget);
         if (!mine) return Comparison::unparsable_answer;
-        return Matcher(arena, policy, budget).matches(*mine, *wanted) ? Comparison::equal
-                                                                      : Comparison::different;
+        if (Matcher(arena, policy, budget).matches(*mine, *wanted)) return Comparison::equal;
+        // Of a text only the same text is right.
+        return is_text(arena, *wanted) ? Comparison::unparsable_truth : Comparison::different;
     } catch (const LimitReached&) {
         return Comparison::limit;
     }

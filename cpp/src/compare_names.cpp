@@ -106,7 +106,7 @@ std::optional<NodeId> Matcher::calculated(NodeId left, NodeId right) {
         case Truth::equal: return right;
         case Truth::different: {
             const auto decimal_right = decimal(right);
-            const bool rounded = decimal_right && rounds_to(left, *decimal_right, 1.0);
+            const bool rounded = decimal_right && shows(left, *decimal_right);
             return rounded ? std::optional(right) : std::nullopt;
         }
         case Truth::unknown: break;
@@ -127,10 +127,8 @@ bool Matcher::agrees(NodeId exact, NodeId approximation) {
         shown = Decimal{arena_.value(approximation), 0};
     }
     if (!shown || !free_symbols(arena_, exact, budget_).empty()) return true;
-    const NodeId node = canonical_of(exact);
-    if (exact_value(arena_, node, budget_)) return rounds_to(exact, *shown, 1.0);
-    if (shown->shown < 0) return true;
-    return within_digits(arena_, node, shown->value, shown->shown, 1.0, budget_).value_or(true);
+    const bool real = order(arena_, canonical_of(exact), arena_.number(0), budget_).has_value();
+    return !real || shows(exact, *shown);
 }
 
 bool Matcher::same_name(NodeId answer, NodeId truth) {

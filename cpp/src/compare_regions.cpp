@@ -58,7 +58,9 @@ bool Matcher::same_region(NodeId answer, NodeId truth) {
     const bool solves = policy_.unsolved == Policy::Unsolved::accept;
     const auto mine = wanted ? Regions(arena_, budget_, solves).read(answer) : std::nullopt;
     if (!wanted || !mine) {
-        if (both_statements && same_statement(answer, truth)) return true;
+        // A truth that is solved needs a solved answer: 2x < 6 does not say x < 3.
+        const bool solved = wanted && !solves && Regions(arena_, budget_, false).read(truth);
+        if (both_statements && !solved && same_statement(answer, truth)) return true;
         return same_parts(answer, truth);
     }
     if (!wanted->variable.empty() && !mine->variable.empty() &&

@@ -165,11 +165,11 @@ bool Matcher::same_plain(NodeId answer, NodeId truth) {
 bool Matcher::same_decimal(NodeId answer, NodeId truth) {
     if (const auto wanted = decimal(truth)) {
         return !wanted->value.is_integer() && significant_digits(*wanted, budget_) >= kMinRoundedDigits &&
-               rounds_to(answer, *wanted, 0.5);
+               rounds_to(answer, *wanted);
     }
     const auto mine = decimal(answer);
     return mine && mine->shown > 0 && significant_digits(*mine, budget_) >= policy_.digits &&
-           rounds_to(truth, *mine, 1.0);
+           shows(truth, *mine);
 }
 
 std::optional<Decimal> Matcher::decimal(NodeId node) {
@@ -193,17 +193,32 @@ std::optional<Decimal> Matcher::decimal(NodeId node) {
     return Decimal{arena_.value(digits) * *scale, shown};
 }
 
-bool Matcher::rounds_to(NodeId exact, const Decimal& decimal, double ulps) {
+/// Whether the decimal is the rounding of the value, half away from zero.
+bool Matcher::rounds_to(NodeId exact, const Decimal& decimal) {
     const NodeId node = canonical_of(exact);
     if (const auto value = exact_value(arena_, node, budget_)) {
-        const Rational unit = *Rational::power(10, -decimal.shown, budget_);
+        const Rational half = *Rational::power(10, -decimal.shown, budget_) * *Rational::of(1, 2);
         const Rational distance = magnitude(*value - decimal.value);
-        const Rational bound = ulps < 1 ? unit * *Rational::of(1, 2) : unit;
-        const bool half_up = ulps < 1 && magnitude(decimal.value) > magnitude(*value);
-        return distance < bound || (half_up && distance == bound);
+        const bool up = magnitude(decimal.value) > magnitude(*value);
+        return distance < half || (up && distance == half);
     }
     if (decimal.shown < 0) return false;
-    return within_digits(arena_, node, decimal.value, decimal.shown, ulps, budget_)
+    return within_digits(arena_, node, decimal.value, decimal.shown, 0.5, budget_)
+        .value_or(false);
+}
+
+/// Whether the decimal is the rounding of the value, or its digits cut off.
+bool Matcher::shows(NodeId exact, const Decimal& decimal) {
+    if (rounds_to(exact, decimal)) return true;
+    const NodeId node = canonical_of(exact);
+    const auto side = order(arena_, node, arena_.number(decimal.value), budget_);
+    if (!side || *side != (decimal.value.sign() < 0 ? -1 : 1)) return false;
+    if (const auto value = exact_value(arena_, node, budget_)) {
+        const Rational unit = *Rational::power(10, -decimal.shown, budget_);
+        return magnitude(*value - decimal.value) < unit;
+    }
+    if (decimal.shown < 0) return false;
+    return within_digits(arena_, node, decimal.value, decimal.shown, 1.0, budget_)
         .value_or(false);
 }
 

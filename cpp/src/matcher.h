@@ -56,6 +56,8 @@ private:
     bool same(NodeId answer, NodeId truth);
     bool same_kind(NodeId answer, NodeId truth);
     bool is_defined(NodeId node);
+    bool is_zero(NodeId node);
+    NodeId without_prose(NodeId node);
 
     // values
     bool same_value(NodeId answer, NodeId truth);
@@ -64,7 +66,8 @@ private:
     bool same_based(NodeId answer, NodeId truth);
     bool same_plain(NodeId answer, NodeId truth);
     bool same_decimal(NodeId answer, NodeId truth);
-    bool rounds_to(NodeId exact, const Decimal& decimal, double ulps);
+    bool rounds_to(NodeId exact, const Decimal& decimal);
+    bool shows(NodeId exact, const Decimal& decimal);
     bool equal_in_value(NodeId a, NodeId b);
     std::optional<Decimal> decimal(NodeId node);
     std::optional<std::string> unit_of(NodeId node);

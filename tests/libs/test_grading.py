@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cohort import grading
 
+CASES = Path(__file__).with_name("cases_math.jsonl")
 GSM8K = Path(__file__).parents[3] / "shared" / "data" / "gsm8k"
 
 # normal form
@@ -70,7 +71,8 @@ def test_decimals_keep_their_exact_value(value: Decimal) -> None:
     assert Decimal(normal) == value
     assert grading.normalize_answer(normal) == normal
     assert grading.answers_equal(f"**${value:f}$**.", normal)
-    assert not grading.answers_equal(f"{value + Decimal('0.000001'):f}", normal)
+    other = f"{value + Decimal('0.000001'):f}"
+    assert not grading.answers_equal(other, normal, decimals="exact")
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(1, 10**9))
@@ -128,6 +130,56 @@ def test_equality(answer: str, truth: str, equal: bool) -> None:
 )
 def test_verdicts(completion: str, truth: str, verdict: str) -> None:
     assert grading.grade_math(completion, truth) == verdict
+
+
+def test_cases_of_every_kind() -> None:
+    cases = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    verdicts = grading.grade_math_batch(
+        [case["completion"] for case in cases], [case["gold"] for case in cases]
+    )
+    pairs = list(zip(cases, verdicts, strict=True))
+    assert [case for case, verdict in pairs if verdict == "correct" and not case["expected"]] == []
+    assert [case for case, verdict in pairs if verdict != "correct" and case["expected"]] == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "answer", "truth", "right_under_it"),
+    [
+        ({"percent": "exact"}, "25", "25\\%", False),
+        ({"units": "same"}, "500 \\text{ cm}", "5 \\text{ m}", False),
+        ({"units": "required"}, "5", "5 \\text{ m}", False),
+        ({"decimals": "exact"}, "0.2902", "0.29", False),
+        ({"digits": 3}, "1.41", "\\sqrt{2}", True),
+        ({"unsolved": "accept"}, "|2x-12.5| < 12.5", "(0, 12.5)", True),
+        ({"open_forms": "refuse"}, "\\sum_{k=1}^{10} k", "55", False),
+        ({"assignments": "exact"}, "x=5", "5", False),
+        ({"lists": "ordered"}, "2, 1", "1, 2", False),
+        ({"inequalities": "exact"}, "x<3", "(-\\infty,3)", False),
+        ({"roots": "principal"}, "-2", "\\sqrt[3]{-8}", False),
+        ({"log": "e"}, "\\log 2", "\\ln 2", True),
+    ],
+)
+def test_a_policy_changes_the_verdict(
+    policy: grading.Policy, answer: str, truth: str, right_under_it: bool
+) -> None:
+    assert grading.answers_equal(answer, truth, **policy) is right_under_it
+    assert grading.answers_equal(answer, truth) is not right_under_it
+
+
+def test_the_last_commitment_counts_when_asked() -> None:
+    text = "Candidates:\nThe answer is 41.\nThe answer is 42."
+    assert grading.grade_math(text, "42") == "ambiguous"
+    assert grading.grade_math(text, "42", commitment="last") == "correct"
+    assert grading.grade_math(text, "41", commitment="last") == "wrong"
+
+
+def test_policies_are_checked() -> None:
+    with pytest.raises(TypeError, match="there is no policy unit"):
+        grading.grade_math("1", "1", unit="same")  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="units is one of convert, same, required, not none"):
+        grading.grade_math("1", "1", units="none")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="digits is 1 to 100"):
+        grading.grade_math_batch(["1"], ["1"], digits=0)
 
 
 def test_batch_is_each_pair_in_order() -> None:

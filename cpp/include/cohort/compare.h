@@ -15,12 +15,9 @@ enum class Comparison : std::uint8_t {
     equal,
     different,
     unparsable_answer,
-    unparsable_truth,
+    unparsable_truth,  // also a text that is no formula, when the answer is not the same text
     limit,
 };
-
-/// Whether the text is understood as an answer.
-bool parses(std::string_view text);
 
 /// Compares two answers as they were extracted. Never raises.
 Comparison compare_answers(std::string_view answer, std::string_view truth, const Policy& policy,

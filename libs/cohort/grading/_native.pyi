@@ -1,7 +1,14 @@
-"""The C++ twin of `cohort.grading.reference`; import it through `cohort.grading`."""
+"""The C++ side of `cohort.grading`; import it through `cohort.grading`.
+
+Every function releases no reference and keeps no state; text with a lone surrogate raises
+`UnicodeEncodeError`. `policy` are the settings of `cohort.grading.Policy`: an unknown name raises
+`TypeError`, an unknown value `ValueError`.
+"""
 
 from collections.abc import Sequence
+from typing import Unpack
 
+from cohort.grading.policy import Policy
 from cohort.grading.reference import Rule, Verdict
 
 def extract_answer(text: str) -> tuple[str, Rule, int, int, bool] | None:
@@ -16,22 +23,23 @@ def normalize_answer(answer: str) -> str:
     without LaTeX and spacing variants. Answers above 4096 characters only lose spaces at the ends.
     """
 
-def answers_equal(answer: str, truth: str) -> bool:
-    """Whether `answer` is the same answer as `truth`.
+def answers_equal(answer: str, truth: str, **policy: Unpack[Policy]) -> bool:
+    """Whether the verdict of `grade_answer` is `correct`."""
 
-    A missing unit is fine, another unit is wrong. A percentage is its number or its hundredth, but
-    a truth below 1 without a percent sign is a share: 25 % is 0.25, 0.25 % is not.
+def grade_answer(answer: str, truth: str, **policy: Unpack[Policy]) -> Verdict:
+    """The verdict on an answer as it was extracted: never `ambiguous`."""
+
+def grade_math(completion: str, ground_truth: str, **policy: Unpack[Policy]) -> Verdict:
+    """The verdict on the answer that a completion gives.
+
+    `ground_truth` is a bare answer, or a text that marks one as `extract_answer` finds it
+    (`#### 18`, `A: 18`, `\\boxed{18}`). It is unparsable when it is empty, above 4096 characters,
+    or prose: every completion would be wrong.
     """
 
-def grade_math(completion: str, ground_truth: str) -> Verdict:
-    """`correct`, `wrong`, `no_answer` or `unparsable_gold`.
-
-    `ground_truth` is a bare answer, or a text in which `extract_answer` finds one by another rule
-    than `last_number` (`#### 18`, `A: 18`, `\\boxed{18}`). It is unparsable when it is empty, above
-    4096 characters, or several lines of prose: every completion would be wrong.
-    """
-
-def grade_math_batch(completions: Sequence[str], ground_truths: Sequence[str]) -> list[Verdict]:
+def grade_math_batch(
+    completions: Sequence[str], ground_truths: Sequence[str], **policy: Unpack[Policy]
+) -> list[Verdict]:
     """`grade_math` for each pair, without the GIL and without copies of the texts.
 
     Raises `ValueError` when the lengths differ. Completions that share a truth are best passed in
@@ -39,4 +47,4 @@ def grade_math_batch(completions: Sequence[str], ground_truths: Sequence[str]) -
     """
 
 def find_steps_batch(texts: Sequence[str]) -> list[list[tuple[int, bool, str]]]:
-    """Fields of `cohort.grading.steps.ArithmeticStep` for each step of each text."""
+    """Fields of `ArithmeticStep` for each text."""
