@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the fuzz target with clang, AddressSanitizer and UndefinedBehaviorSanitizer, and runs it.
+# Builds the fuzz target with AddressSanitizer and UndefinedBehaviorSanitizer, and runs it. It needs
+# clang 16 or newer: CXX=clang++-16 cpp/fuzz/run.sh
 #
 #   cpp/fuzz/run.sh [SECONDS] [CASES.jsonl]
 #

@@ -21,16 +21,17 @@ constexpr std::array kHedges{"maybe"sv,  "perhaps"sv,  "possibly"sv,     "might 
                              "may be"sv, "could be"sv, "could also be"sv};
 constexpr std::array kConditions{"if"sv, "otherwise"sv, "unless"sv, "depending on"sv,
                                  "depends on"sv};
-constexpr std::array kAlternatives{
-    "another"sv,         "alternatively"sv, "alternative"sv,       "other possible"sv,
-    "second possible"sv, "or"sv,            "other possibility"sv, "other answer"sv};
+constexpr std::array kAlternatives{"another"sv,           "alternatively"sv,   "alternative"sv,
+                                   "other possible"sv,    "second possible"sv, "or"sv,
+                                   "other possibility"sv, "other answer"sv};
 constexpr std::array kCorrections{
-    "wait"sv,       "wrong"sv,     "incorrect"sv, "mistake"sv, "mistaken"sv, "error"sv,
-    "correcting"sv, "correction"sv, "corrected"sv, "actually"sv, "instead"sv, "however"sv,
-    "sorry"sv,      "oops"sv,      "rather"sv,    "scratch"sv, "fix"sv,      "should"sv,
-    "but"sv,        "no"sv,        "not"sv};
+    "wait"sv,       "wrong"sv,      "incorrect"sv, "mistake"sv,  "mistaken"sv, "error"sv,
+    "correcting"sv, "correction"sv, "corrected"sv, "actually"sv, "instead"sv,  "however"sv,
+    "sorry"sv,      "oops"sv,       "rather"sv,    "scratch"sv,  "fix"sv,      "should"sv,
+    "but"sv,        "no"sv,         "not"sv};
 constexpr std::array kConclusions{"so"sv,    "thus"sv, "therefore"sv, "hence"sv, "finally"sv,
                                   "final"sv, "then"sv, "gives"sv,     "which"sv};
+// clang-format off
 constexpr std::array kRetractions{
     "that is wrong"sv,       "that's wrong"sv,        "this is wrong"sv,
     "that was wrong"sv,      "it is wrong"sv,         "that is incorrect"sv,
@@ -43,15 +44,16 @@ constexpr std::array kRetractions{
     "that is not the answer"sv, "is not the answer"sv, "let me correct"sv,
     "wait that is"sv,        "wait no"sv,             "no wait"sv,
     "my answer is wrong"sv,  "the answer is wrong"sv};
+// clang-format on
 constexpr std::array kAfterthoughts{"otherwise"sv, "or maybe"sv, "or perhaps"sv, "or possibly"sv};
 constexpr std::array kDenials{" is wrong "sv, " is incorrect "sv, " is not "sv, " isn't "sv,
                               " was wrong "sv};
 
 // `not right`, `wrong`, `correction`, `amendment` in Chinese
 constexpr std::array kChineseCorrections{"\xE4\xB8\x8D\xE5\xAF\xB9"sv, "\xE9\x94\x99"sv,
-                                         "\xE6\x9B\xB4\xE6\xAD\xA3"sv, "\xE4\xBF\xAE\xE6\xAD\xA3"sv};
-constexpr std::array kChineseRetractions{"\xE4\xB8\x8D\xE5\xAF\xB9"sv,
-                                         "\xE9\x94\x99\xE4\xBA\x86"sv,
+                                         "\xE6\x9B\xB4\xE6\xAD\xA3"sv,
+                                         "\xE4\xBF\xAE\xE6\xAD\xA3"sv};
+constexpr std::array kChineseRetractions{"\xE4\xB8\x8D\xE5\xAF\xB9"sv, "\xE9\x94\x99\xE4\xBA\x86"sv,
                                          "\xE6\x9B\xB4\xE6\xAD\xA3"sv};
 
 template <std::size_t N>
@@ -104,7 +106,8 @@ bool is_hedged(View text, const Mark& mark) {
     const std::string lead = words_of(sentence_lead(text, mark.begin, kMaxLead));
     if (has_any(last_words(lead, 4), kHedges)) return true;
     const std::string following = words_of(sentence_rest(text, mark.stop, kMaxLead));
-    if (starts_with_any(View(following), kDenials) || has_any(following, kAfterthoughts)) return true;
+    if (starts_with_any(View(following), kDenials) || has_any(following, kAfterthoughts))
+        return true;
     const View next = first_words(following, 4);
     if (has_any(next, kConditions) || has_any(next, kHedges)) return true;
     if (mark.rule == Rule::boxed) return has_variable_condition(following, true);
@@ -131,9 +134,11 @@ bool is_doubtful(View text, const Mark& mark, const Mark& first,
     if (!previous) return false;
     if (has_any(words_of(sentence_lead(text, first.begin, kMaxLead)), kAlternatives)) return true;
     const std::size_t stop = previous->stop;
-    if (first.begin > stop && !is_within(text.substr(stop, first.begin - stop), kNear)) return false;
-    const std::size_t begin = std::max(previous->start, backward(text, first.begin, kMaxRest));
-    const View gap = text.substr(std::min(begin, first.begin), first.begin - std::min(begin, first.begin));
+    if (first.begin > stop && !is_within(text.substr(stop, first.begin - stop), kNear))
+        return false;
+    std::size_t begin = std::max(previous->start, backward(text, first.begin, kMaxRest));
+    begin = std::min(begin, first.begin);
+    const View gap = text.substr(begin, first.begin - begin);
     const std::string words = words_of(gap);
     if (has_any(words, kConditions)) return true;
     return !has_any(words, kConclusions) && !is_corrected(gap) && gap.find('=') == npos &&

@@ -15,8 +15,8 @@ namespace {
 
 using View = std::string_view;
 
-constexpr std::size_t kMaxGap = 400;  // characters before a phrase that may correct a mark
-constexpr std::size_t kMaxParts = 32;     // boxes that stand as one list
+constexpr std::size_t kMaxGap = 400;       // characters before a phrase that may correct a mark
+constexpr std::size_t kMaxParts = 32;      // boxes that stand as one list
 constexpr std::size_t kMaxConnector = 40;  // characters between two of them
 
 /// Where the text after thinking begins; npos when the thinking does not end.
@@ -101,8 +101,8 @@ bool connects(View gap) {
     for (std::size_t i = 0; i < gap.size(); ++i) {
         constexpr std::array<View, 4> kLoose{"\\text", "\\mbox", "\\quad", "\\qquad"};
         const View rest = gap.substr(i);
-        const auto loose = std::ranges::find_if(
-            kLoose, [&](View command) { return rest.starts_with(command); });
+        const auto loose =
+            std::ranges::find_if(kLoose, [&](View command) { return rest.starts_with(command); });
         if (loose != kLoose.end()) i += loose->size() - 1;
         else if (!is_one_of(gap[i], " \t\n\v\f\r$*{}()\\[]&.")) core += gap[i];
     }

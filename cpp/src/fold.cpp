@@ -35,6 +35,7 @@ constexpr bool within(std::uint32_t code, std::uint32_t low, std::uint32_t high)
 /// What stands for one code point outside of full-width ASCII.
 std::optional<std::string_view> folded(std::uint32_t code) {
     if (within(code, 0x2000, 0x200A) || within(code, 0x09, 0x0D)) return " ";
+    // clang-format off
     switch (code) {
         case '~': case 0xA0: case 0x202F: case 0x205F: case 0x3000: return " ";
         case 0x2010: case 0x2011: case 0x2012: case 0x2013: case 0x2212: case 0xFE63: return "-";
@@ -54,6 +55,7 @@ std::optional<std::string_view> folded(std::uint32_t code) {
         case 0x3002: return ".";
         default: return std::nullopt;
     }
+    // clang-format on
 }
 
 std::string fold_unicode(std::string_view text) {

@@ -29,11 +29,12 @@ struct Token {
 // pi, root, infinity, halves and quarters, squared, cubed
 constexpr std::array kWideValues{"\xCF\x80"sv, "\xE2\x88\x9A"sv, "\xE2\x88\x9E"sv, "\xC2\xBD"sv,
                                  "\xC2\xBC"sv, "\xC2\xBE"sv,     "\xC2\xB2"sv,     "\xC2\xB3"sv};
-// minus, dash, times, division, dot, at most, at least, not equal, union, section, plus-minus, degree
-constexpr std::array kWideSigns{
-    "\xE2\x88\x92"sv, "\xE2\x80\x93"sv, "\xC3\x97"sv,     "\xC3\xB7"sv,
-    "\xC2\xB7"sv,     "\xE2\x89\xA4"sv, "\xE2\x89\xA5"sv, "\xE2\x89\xA0"sv,
-    "\xE2\x88\xAA"sv, "\xE2\x88\xA9"sv, "\xC2\xB1"sv,     "\xC2\xB0"sv};
+// minus, dash, times, division, dot, at most, at least, not equal, union, section, plus-minus,
+// degree
+constexpr std::array kWideSigns{"\xE2\x88\x92"sv, "\xE2\x80\x93"sv, "\xC3\x97"sv,
+                                "\xC3\xB7"sv,     "\xC2\xB7"sv,     "\xE2\x89\xA4"sv,
+                                "\xE2\x89\xA5"sv, "\xE2\x89\xA0"sv, "\xE2\x88\xAA"sv,
+                                "\xE2\x88\xA9"sv, "\xC2\xB1"sv,     "\xC2\xB0"sv};
 constexpr View kRoot = "\xE2\x88\x9A";
 constexpr View kMinus = "\xE2\x88\x92";
 // Of the signs, those that bind a letter on either side; the root binds one behind it.
@@ -182,8 +183,8 @@ struct Run {
         const char sign = token.text.size() == 1 ? token.text[0] : '\0';
         depth += is_one_of(sign, "([{") ? 1 : is_one_of(sign, ")]}") ? -1 : 0;
         has_equals = has_equals || sign == '=';
-        has_value = has_value || token.kind == Kind::value ||
-                    (token.kind == Kind::letter && has_equals);
+        has_value =
+            has_value || token.kind == Kind::value || (token.kind == Kind::letter && has_equals);
         if (token.kind != Kind::join) {
             ends_in_value = token.kind == Kind::value || token.kind == Kind::letter ||
                             (sign != '\0' && is_one_of(sign, ")]}%"));
@@ -193,15 +194,14 @@ struct Run {
 
 // Trimming
 
-constexpr std::array kPairs{"\\("sv, "\\)"sv, "\\["sv, "\\]"sv,
-                            "\\,"sv, "\\ "sv, "\\;"sv, "\\!"sv};
+constexpr std::array kPairs{"\\("sv, "\\)"sv, "\\["sv, "\\]"sv, "\\,"sv, "\\ "sv, "\\;"sv, "\\!"sv};
 
 /// Whether brackets (or bars) are not even in `text`.
 bool has_lone_bracket(View text) {
     const auto count = [&](char c) { return std::ranges::count(text, c); };
     const bool bars = text.front() == '|' || text.back() == '|';
-    return (bars && count('|') % 2 == 1) || count('(') != count(')') ||
-           count('[') != count(']') || count('{') != count('}');
+    return (bars && count('|') % 2 == 1) || count('(') != count(')') || count('[') != count(']') ||
+           count('{') != count('}');
 }
 
 /// Without what cannot begin or end an expression.
@@ -233,8 +233,7 @@ std::optional<Span> trimmed(View text, Span span, std::size_t sentence) {
     if (span.start >= span.end) return std::nullopt;
     const View whole = span.of(text);
     if (const std::size_t equals = whole.rfind('='); equals != npos) {
-        const bool is_chain =
-            whole.find('=') != equals && is_number(whole.substr(equals + 1));
+        const bool is_chain = whole.find('=') != equals && is_number(whole.substr(equals + 1));
         if (is_chain || is_calculation(fold(whole))) {
             span = without_signs(text, {span.start + equals + 1, span.end});
         }

@@ -80,7 +80,8 @@ bool has_any(View words, std::span<const View> phrases) {
         if (words[i] != ' ') continue;
         const View rest = words.substr(i + 1);
         for (const View phrase : phrases) {
-            if (rest[0] == phrase[0] && rest.starts_with(phrase) && at(rest, phrase.size()) == ' ') {
+            if (rest[0] == phrase[0] && rest.starts_with(phrase) &&
+                at(rest, phrase.size()) == ' ') {
                 return true;
             }
         }

@@ -32,7 +32,8 @@ std::optional<Mark> hash_line(View text) {
         const std::size_t mark = rfind(text, "####", stop);
         if (mark == npos) break;
         const std::size_t start = mark + 4;
-        const std::size_t end = line_end(text, start, std::min(stop, forward(text, start, kMaxLine)));
+        const std::size_t end =
+            line_end(text, start, std::min(stop, forward(text, start, kMaxLine)));
         const bool alone = at(text, mark - 1) != '#' && at(text, start) != '#';
         const auto span = strip_span(text, {start, end}, kSpace, " \t\n\v\f\r.,;:");
         if (alone && span) {

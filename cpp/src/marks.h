@@ -1,5 +1,5 @@
-// What the rules of extraction share: a marked answer and where it stands. The rules themselves look
-// from the end, at most at kMaxMarks marks of a kind, which keeps any text linear.
+// What the rules of extraction share: a marked answer and where it stands. The rules themselves
+// look from the end, at most at kMaxMarks marks of a kind, which keeps any text linear.
 #pragma once
 
 #include <array>

@@ -62,8 +62,8 @@ bool same(const NormalForm& answer, const NormalForm& truth) {
     if (!answer.unit.empty() && !truth.unit.empty() && answer.unit != truth.unit) return false;
     const bool in_percent = answer.unit == "%";
     if (in_percent == (truth.unit == "%")) return answer.value == truth.value;
-    const std::string_view size = std::string_view(truth.value).substr(
-        truth.value.starts_with('-') ? 1 : 0);
+    const std::string_view size =
+        std::string_view(truth.value).substr(truth.value.starts_with('-') ? 1 : 0);
     const bool is_share = in_percent && (size.starts_with("0.") || size.find('/') != npos);
     if (answer.value == truth.value && !is_share) return true;
     const std::string& percent = in_percent ? answer.value : truth.value;

@@ -22,6 +22,7 @@ constexpr Value kLeastGreat = 1000;
 constexpr Value kAboveGreat = 1'000'000'000'000'000;
 
 // Sorted, because they are searched by halves.
+// clang-format off
 constexpr std::array kWords{
     Word{"billion", 1'000'000'000}, Word{"eight", 8}, Word{"eighteen", 18}, Word{"eighty", 80},
     Word{"eleven", 11}, Word{"fifteen", 15}, Word{"fifty", 50}, Word{"five", 5}, Word{"forty", 40},
@@ -32,6 +33,7 @@ constexpr std::array kWords{
     Word{"thousand", kLeastGreat}, Word{"three", 3}, Word{"trillion", 1'000'000'000'000},
     Word{"twelve", 12}, Word{"twenty", 20}, Word{"two", 2}, Word{"zero", 0},
 };
+// clang-format on
 static_assert(std::ranges::is_sorted(kWords, {}, &Word::text));
 constexpr std::size_t kLongest = 9;  // letters of `seventeen`
 

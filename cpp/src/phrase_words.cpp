@@ -75,8 +75,13 @@ std::size_t match_chinese_verb(View text, std::size_t start, std::size_t window)
     const View rest = ahead(text, start, window);
     const std::size_t verb = skip(rest, 0, is_emphasis);
     // `:`, `=`, a wide colon, then should-be, should-be (short), is, is (formal), choose
-    constexpr std::array kForms{":"sv, "="sv, kWideColon, "\xE5\xBA\x94\xE8\xAF\xA5\xE6\x98\xAF"sv,
-                                "\xE5\xBA\x94\xE4\xB8\xBA"sv, "\xE6\x98\xAF"sv, "\xE4\xB8\xBA"sv,
+    constexpr std::array kForms{":"sv,
+                                "="sv,
+                                kWideColon,
+                                "\xE5\xBA\x94\xE8\xAF\xA5\xE6\x98\xAF"sv,
+                                "\xE5\xBA\x94\xE4\xB8\xBA"sv,
+                                "\xE6\x98\xAF"sv,
+                                "\xE4\xB8\xBA"sv,
                                 "\xE9\x80\x89"sv};
     for (const View form : kForms) {
         if (rest.substr(verb).starts_with(form)) return start + verb + form.size();
@@ -103,11 +108,11 @@ bool is_negated(View text, std::size_t start, std::size_t window) {
 }
 
 std::size_t skip_fillers(View text, std::size_t start, std::size_t window) {
-    constexpr std::array kFillers{
-        "therefore"sv, "thus"sv,      "then"sv,     "hence"sv,    "simply"sv,  "just"sv,
-        "indeed"sv,    "clearly"sv,   "exactly"sv,  "probably"sv, "likely"sv,  "definitely"sv,
-        "certainly"sv, "finally"sv,   "actually"sv, "equal to"sv, "given by"sv, "option"sv,
-        "choice"sv};
+    constexpr std::array kFillers{"therefore"sv, "thus"sv,     "then"sv,     "hence"sv,
+                                  "simply"sv,    "just"sv,     "indeed"sv,   "clearly"sv,
+                                  "exactly"sv,   "probably"sv, "likely"sv,   "definitely"sv,
+                                  "certainly"sv, "finally"sv,  "actually"sv, "equal to"sv,
+                                  "given by"sv,  "option"sv,   "choice"sv};
     while (true) {
         const View rest = ahead(text, start, window);
         std::size_t size = match_word(rest, kFillers);
@@ -118,9 +123,9 @@ std::size_t skip_fillers(View text, std::size_t start, std::size_t window) {
 }
 
 std::size_t skip_openings(View text, std::size_t start, std::size_t window) {
-    constexpr std::array kOpenings{"so"sv,   "thus"sv, "therefore"sv, "hence"sv,
-                                   "then"sv, "and"sv,  "that"sv,      "means"sv,
-                                   "clearly"sv, "option"sv, "choice"sv, "finally"sv};
+    constexpr std::array kOpenings{"so"sv,      "thus"sv,   "therefore"sv, "hence"sv,
+                                   "then"sv,    "and"sv,    "that"sv,      "means"sv,
+                                   "clearly"sv, "option"sv, "choice"sv,    "finally"sv};
     while (true) {
         const View rest = ahead(text, start, window);
         std::size_t size = match_word(rest, kOpenings);
@@ -165,8 +170,8 @@ bool is_heading(View lead) {
 
 std::size_t explained_start(View text, std::size_t start, std::size_t end) {
     constexpr std::array kAnywhere{"because"sv, "since"sv, "rather than"sv, "where"sv};
-    constexpr std::array kAfterComma{"as"sv,       "so"sv,  "which"sv,
-                                     "obtained"sv, "not"sv, "but not"sv, "and not"sv};
+    constexpr std::array kAfterComma{"as"sv,  "so"sv,      "which"sv,  "obtained"sv,
+                                     "not"sv, "but not"sv, "and not"sv};
     for (std::size_t i = start; i + 1 < end; ++i) {
         const View rest = text.substr(i, end - i);
         if (rest[0] == ' ' && match_word(rest.substr(1), kAnywhere) != 0) return i;
@@ -178,12 +183,12 @@ std::size_t explained_start(View text, std::size_t start, std::size_t end) {
 }
 
 std::size_t value_start(View answer) {
-    constexpr std::array kExcluded{"except"sv, "not"sv, "unless"sv, "or"sv,
+    constexpr std::array kExcluded{"except"sv, "not"sv,   "unless"sv, "or"sv,
                                    "no"sv,     "never"sv, "between"sv};
     constexpr std::array kVerbsBefore{
-        "is"sv,    "are"sv,   "was"sv,  "were"sv,   "be"sv,    "has"sv,    "have"sv,  "had"sv,
-        "get"sv,   "gets"sv,  "give"sv, "gives"sv,  "make"sv,  "makes"sv,  "made"sv,  "take"sv,
-        "takes"sv, "took"sv,  "cost"sv, "costs"sv,  "earn"sv,  "earns"sv,  "earned"sv, "need"sv,
+        "is"sv,    "are"sv,   "was"sv,    "were"sv,  "be"sv,    "has"sv,   "have"sv,   "had"sv,
+        "get"sv,   "gets"sv,  "give"sv,   "gives"sv, "make"sv,  "makes"sv, "made"sv,   "take"sv,
+        "takes"sv, "took"sv,  "cost"sv,   "costs"sv, "earn"sv,  "earns"sv, "earned"sv, "need"sv,
         "needs"sv, "equal"sv, "equals"sv, "total"sv, "totals"sv};
     std::size_t found = 0;
     for (std::size_t i = 0; i < answer.size(); ++i) {

@@ -26,8 +26,7 @@ constexpr int kMaxLetterLines = 64;      // lines from the end in which `A:` is 
 constexpr std::size_t kMaxWords = 4;     // words of an answer that has nothing but words
 
 // `answer`, also in Chinese, and `so choose`; all have six bytes.
-constexpr std::array kNouns{"answer"sv, "\xE7\xAD\x94\xE6\xA1\x88"sv,
-                            "\xE6\x95\x85\xE9\x80\x89"sv};
+constexpr std::array kNouns{"answer"sv, "\xE7\xAD\x94\xE6\xA1\x88"sv, "\xE6\x95\x85\xE9\x80\x89"sv};
 constexpr std::size_t kNounSize = 6;
 
 bool is_prose(View text) {
@@ -40,9 +39,9 @@ bool is_word_value(View answer) {
     const std::string words = words_of(answer);
     const std::size_t count = count_words(words);
     constexpr std::array kNoValues{
-        "correct"sv, "right"sv,  "wrong"sv, "incorrect"sv, "unknown"sv, "unclear"sv, "clear"sv,
-        "obvious"sv, "simple"sv, "as"sv,    "found"sv,     "obtained"sv, "below"sv,  "above"sv,
-        "here"sv,    "what"sv,   "that"sv,  "this"sv,      "not"sv,     "same"sv};
+        "correct"sv, "right"sv,  "wrong"sv, "incorrect"sv, "unknown"sv,  "unclear"sv, "clear"sv,
+        "obvious"sv, "simple"sv, "as"sv,    "found"sv,     "obtained"sv, "below"sv,   "above"sv,
+        "here"sv,    "what"sv,   "that"sv,  "this"sv,      "not"sv,      "same"sv};
     return count >= 1 && count <= kMaxWords && !has_any(first_words(words, 2), kNoValues);
 }
 

@@ -36,16 +36,15 @@ constexpr Rare rare(View pattern) {
 bool may_match(const char* first, const char* second, char a, char b, char fold) {
     char hit = 0;
     for (std::size_t i = 0; i < kBlock; ++i) {
-        const bool both = (static_cast<char>(first[i] | fold) == a) &
-                          (static_cast<char>(second[i] | fold) == b);
+        const bool both =
+            (static_cast<char>(first[i] | fold) == a) & (static_cast<char>(second[i] | fold) == b);
         hit = static_cast<char>(hit | static_cast<char>(both));
     }
     return hit != 0;
 }
 
 template <typename Matches>
-std::size_t last_place(View text, View pattern, std::size_t stop, char fold,
-                       Matches matches) {
+std::size_t last_place(View text, View pattern, std::size_t stop, char fold, Matches matches) {
     stop = std::min(stop, text.size());
     if (stop < pattern.size()) return npos;
     const Rare places = rare(pattern);

@@ -19,8 +19,8 @@ using std::string_view_literals::operator""sv;
 constexpr std::size_t kMaxStatement = 1000;  // characters at the end that are looked at
 constexpr std::size_t kMaxRefusal = 300;     // of these, the ones in which a refusal counts
 constexpr int kMaxSentences = 3;
-constexpr int kMaxTags = 64;             // tags at the end that are passed over
-constexpr std::size_t kMaxTagSize = 40;  // characters of one
+constexpr int kMaxTags = 64;              // tags at the end that are passed over
+constexpr std::size_t kMaxTagSize = 40;   // characters of one
 constexpr std::size_t kMaxWordsOpen = 4;  // after the number in a sentence without a stop
 constexpr std::size_t kMaxWordsBack = 2;  // after the number in a sentence that is not the last
 
@@ -29,11 +29,12 @@ constexpr std::array kWideStops{"\xE3\x80\x82"sv, "\xEF\xBC\x81"sv, "\xEF\xBC\x9
 constexpr View kWideQuestion = "\xEF\xBC\x9F";
 
 constexpr std::array kDangling{
-    "is"sv,   "are"sv,  "was"sv, "were"sv, "be"sv,   "the"sv,   "a"sv,    "an"sv,      "of"sv,
-    "to"sv,   "and"sv,  "or"sv,  "for"sv,  "with"sv, "then"sv,  "so"sv,   "that"sv,    "has"sv,
-    "have"sv, "had"sv,  "gets"sv, "get"sv, "costs"sv, "each"sv, "by"sv,   "in"sv,      "at"sv,
-    "per"sv,  "from"sv, "but"sv, "because"sv, "if"sv, "when"sv, "which"sv, "who"sv,    "as"sv,
-    "than"sv, "equals"sv};
+    "is"sv,   "are"sv,   "was"sv,  "were"sv, "be"sv,   "the"sv,   "a"sv,       "an"sv,
+    "of"sv,   "to"sv,    "and"sv,  "or"sv,   "for"sv,  "with"sv,  "then"sv,    "so"sv,
+    "that"sv, "has"sv,   "have"sv, "had"sv,  "gets"sv, "get"sv,   "costs"sv,   "each"sv,
+    "by"sv,   "in"sv,    "at"sv,   "per"sv,  "from"sv, "but"sv,   "because"sv, "if"sv,
+    "when"sv, "which"sv, "who"sv,  "as"sv,   "than"sv, "equals"sv};
+// clang-format off
 constexpr std::array kRefusals{
     "do not know"sv,        "don't know"sv,      "not sure"sv,
     "no idea"sv,            "unable to"sv,       "give up"sv,
@@ -43,6 +44,7 @@ constexpr std::array kRefusals{
     "not enough information"sv, "i cannot"sv,    "not possible to determine"sv,
     "impossible to determine"sv, "can't be determined"sv, "cannot be determined"sv,
     "i am unsure"sv,        "i'm unsure"sv};
+// clang-format on
 constexpr std::array kNegative{"not"sv,   "never"sv,  "cannot"sv, "neither"sv, "nor"sv,
                                "isn't"sv, "wasn't"sv, "aren't"sv, "can't"sv};
 constexpr std::array kDenied{"is not"sv,    "isn't"sv,   "is wrong"sv, "is incorrect"sv,

@@ -14,6 +14,7 @@ struct Entry {
 };
 
 // Sorted by form, because they are searched by halves.
+// clang-format off
 constexpr std::array kLooseCommands{
     Entry{" ", " "}, Entry{"!", ""}, Entry{"$", "$"}, Entry{"%", "%"}, Entry{"(", "$"},
     Entry{")", "$"}, Entry{",", " "}, Entry{":", " "}, Entry{";", " "}, Entry{"[", "$"},
@@ -87,6 +88,7 @@ constexpr std::array kMathWords{
 constexpr std::array kShortWords{
     "an"sv, "as"sv, "at"sv, "by"sv, "he"sv, "in"sv, "is"sv, "it"sv, "of"sv, "on"sv, "so"sv, "we"sv,
 };
+// clang-format on
 
 static_assert(std::ranges::is_sorted(kLooseCommands, {}, &Entry::form));
 static_assert(std::ranges::is_sorted(kWrappers));

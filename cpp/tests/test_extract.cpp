@@ -89,9 +89,10 @@ void doubtful() {
 
 void no_answers() {
     for (const char* text :
-         {"", "no", "<think>\\boxed{1}", "#### 1</think><think> 2", "answer:", "\\boxed{\\frac{1}{2",
-          "\\boxed{4} and \\boxed{\\frac{1}{2}", "The answer is not 42.", "The answer isn't 42.",
-          "42 is not right", "I could not solve this. 7", "First 12 are bought. Then each is",
+         {"", "no", "<think>\\boxed{1}", "#### 1</think><think> 2",
+          "answer:", "\\boxed{\\frac{1}{2", "\\boxed{4} and \\boxed{\\frac{1}{2}",
+          "The answer is not 42.", "The answer isn't 42.", "42 is not right",
+          "I could not solve this. 7", "First 12 are bought. Then each is",
           "Which of 3, 5, 7 is largest?", "The 12 apples of each of the", "\\boxed{}"}) {
         CHECK_EQUAL(extracted(text), "none");
     }
@@ -100,12 +101,38 @@ void no_answers() {
 
 void linear_time() {
     // Quadratic steps on any of these would take minutes, not milliseconds.
-    constexpr std::array kParts{
-        "####",     "#### a",    "\\boxed{",    "}",       "{",        "\\",       "\n",
-        "A:\n",     "answer: ",  "answer",      " ",       "x1,",      "/1",       "1,000",
-        "</think>", "<think",    "\\frac{",     "{,}",     "answer is not ",       "<answer>",
-        "\\boxed",  "\\boxed{}", "\\boxed{1},", "</a>",    "$",        "1, ",      "box",
-        "answer to ", "\xE7\xAD\x94\xE6\xA1\x88", "<answer>1</answer>", "[1",      "|"};
+    constexpr std::array kParts{"####",
+                                "#### a",
+                                "\\boxed{",
+                                "}",
+                                "{",
+                                "\\",
+                                "\n",
+                                "A:\n",
+                                "answer: ",
+                                "answer",
+                                " ",
+                                "x1,",
+                                "/1",
+                                "1,000",
+                                "</think>",
+                                "<think",
+                                "\\frac{",
+                                "{,}",
+                                "answer is not ",
+                                "<answer>",
+                                "\\boxed",
+                                "\\boxed{}",
+                                "\\boxed{1},",
+                                "</a>",
+                                "$",
+                                "1, ",
+                                "box",
+                                "answer to ",
+                                "\xE7\xAD\x94\xE6\xA1\x88",
+                                "<answer>1</answer>",
+                                "[1",
+                                "|"};
     for (const char* part : kParts) {
         const std::string text = repeated(part, 200'000);
         const auto found = cohort::extract_answer(text);

@@ -23,7 +23,8 @@
 //                   than the box before it; more than 32 boxes in one list
 // Different boxes further apart are steps of a solution, and the last one is its answer. So a list
 // of guesses never pays: close together it is ambiguous, spread out only its last item counts.
-// Boxes that only commas or `and` keep apart are one answer, a list; it equals no single one of them.
+// Boxes that only commas or `and` keep apart are one answer, a list; it equals no single one of
+// them.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +42,8 @@ struct Span {
     std::string_view of(std::string_view text) const { return text.substr(start, end - start); }
 };
 
-/// `gsm8k` to `phrase` are marked answers, which a ground truth may use too; the other two take what
-/// a text ends in.
+/// `gsm8k` to `phrase` are marked answers, which a ground truth may use too; the other two take
+/// what a text ends in.
 enum class Rule { gsm8k, boxed, tag, phrase, formula, last_number };
 
 /// Whether the text itself marks the answer as its answer.
@@ -53,8 +54,8 @@ std::string_view name(Rule rule);
 
 struct Extraction {
     Rule rule;
-    Span span;               // of the whole text; with parts, from the first to the last
-    bool ambiguous = false;  // hedged, retracted or one of several: never right
+    Span span;                // of the whole text; with parts, from the first to the last
+    bool ambiguous = false;   // hedged, retracted or one of several: never right
     std::vector<Span> parts;  // boxes that stand as one list; empty in the usual case
 
     /// The answer: a view into `text`, or the parts joined by ", " in `joined`.
