@@ -11,7 +11,16 @@ from cohort.contracts.base import JsonValue
 from cohort.grading import Policy, extract_answer, grade_math_batch
 from services.reward.verifiers.base import Answer, Outcome, Params, Verifier
 
-_ZERO = frozenset({"wrong", "no_answer", "ambiguous", "unparsable_answer", "limit"})
+_ZERO = ("wrong", "no_answer", "ambiguous", "unparsable_answer", "limit")
+_OUTCOMES = {
+    "correct": Outcome(1.0, verdict="correct"),
+    **{verdict: Outcome(0.0, verdict=verdict) for verdict in _ZERO},
+    "unparsable_gold": Outcome.unscored(
+        "unscorable", "no answer can be read from ground_truth", "unparsable_gold"
+    ),
+}
+_FEW, _SHORT = 16, 16_384
+"""Answers and characters that are graded in less time than a thread needs to take them over."""
 
 
 class MathParams(Params):
@@ -52,18 +61,21 @@ class MathVerifier(Verifier[MathParams]):
         "Compares the final answer with the ground truth: numbers, expressions, sets, intervals, "
         "equations, matrices, units, text, multiple choice."
     )
+    essential = True
     params = MathParams
 
     async def score(
         self, answers: Sequence[Answer], params: MathParams, outcomes: list[Outcome | None]
     ) -> None:
-        """One native call for all answers, beside the event loop."""
+        """One native call for all answers, beside the event loop unless they are few and short."""
         completions = [answer.completion for answer in answers]
         truths = [_text(answer.ground_truth) for answer in answers]
         policy = cast(Policy, params.model_dump(exclude_defaults=True))
-        verdicts = await to_thread.run_sync(
-            partial(grade_math_batch, completions, truths, **policy), abandon_on_cancel=True
-        )
+        grade = partial(grade_math_batch, completions, truths, **policy)
+        if len(answers) <= _FEW and sum(map(len, completions)) <= _SHORT:
+            verdicts = grade()
+        else:
+            verdicts = await to_thread.run_sync(grade, abandon_on_cancel=True)
         outcomes[:] = [_outcome(verdict) for verdict in verdicts]
 
     def cache_key(self, answer: Answer, _: MathParams) -> JsonValue:
@@ -81,16 +93,14 @@ class MathVerifier(Verifier[MathParams]):
 
 def _text(truth: JsonValue) -> str:
     """The ground truth as text; what is no text and no number reads as no answer at all."""
-    if isinstance(truth, bool) or not isinstance(truth, str | int | float):
+    if isinstance(truth, str):
+        return truth
+    if isinstance(truth, bool) or not isinstance(truth, int | float):
         return ""
     return str(truth)
 
 
 def _outcome(verdict: str) -> Outcome:
-    if verdict == "correct":
-        return Outcome(1.0, verdict=verdict)
-    if verdict in _ZERO:
-        return Outcome(0.0, verdict=verdict)
-    if verdict == "unparsable_gold":
-        return Outcome.unscored("unscorable", "no answer can be read from ground_truth", verdict)
+    if (known := _OUTCOMES.get(verdict)) is not None:
+        return known
     return Outcome.unscored("infra_error", f"the grader said {verdict!r}, which is no verdict")
