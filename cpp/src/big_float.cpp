@@ -97,6 +97,36 @@ bool add_signed(Float& result, const Float& a, const Float& b, bool flip, std::s
     return exact;
 }
 
+/// One digit of Knuth's algorithm D: divides what `rest` starts with, n + 1 limbs, by b.
+std::uint64_t next_digit(std::uint64_t* rest, const Float& b, std::size_t n) {
+    const std::uint64_t top = b.limbs[0];
+    const std::uint64_t second = n > 1 ? b.limbs[1] : 0;
+    const Wide head = Wide{rest[0]} << 64 | rest[1];
+    Wide digit = rest[0] >= top ? Wide{std::numeric_limits<std::uint64_t>::max()} : head / top;
+    Wide left = head - digit * top;
+    while (left >> 64 == 0 && digit * second > (left << 64 | rest[2])) {
+        --digit;
+        left += top;
+    }
+    std::uint64_t carry = 0;
+    for (std::size_t i = n; i > 0; --i) {
+        const Wide product = digit * b.limbs[i - 1] + carry;
+        carry = static_cast<std::uint64_t>(product >> 64) + (rest[i] < low(product) ? 1 : 0);
+        rest[i] -= low(product);
+    }
+    const bool below_zero = rest[0] < carry;
+    rest[0] -= carry;
+    if (!below_zero) return low(digit);
+    Wide sum = 0;
+    for (std::size_t i = n; i > 0; --i) {
+        sum += Wide{rest[i]} + b.limbs[i - 1];
+        rest[i] = low(sum);
+        sum >>= 64;
+    }
+    rest[0] += low(sum);
+    return low(digit - 1);
+}
+
 }  // namespace
 
 Float float_of(std::int64_t value, std::size_t n) {
@@ -202,41 +232,11 @@ bool divide(Float& result, const Float& a, const Float& b, std::size_t n) {
         result.zero = true;
         return true;
     }
-    // Knuth's algorithm D on a / b with n + 1 digits of 64 bits; b is normalised as it stands.
+    // n + 1 digits of 64 bits, for a quotient below 1; b is normalised as it stands.
     std::array<std::uint64_t, 2 * kMaxLimbs + 2> rest{};
     std::copy_n(a.limbs.begin(), n, rest.begin() + 1);
     std::array<std::uint64_t, kMaxLimbs + 1> quotient;
-    const std::uint64_t top = b.limbs[0];
-    const std::uint64_t second = n > 1 ? b.limbs[1] : 0;
-    for (std::size_t j = 0; j <= n; ++j) {
-        const Wide head = Wide{rest[j]} << 64 | rest[j + 1];
-        Wide digit = rest[j] >= top ? Wide{std::numeric_limits<std::uint64_t>::max()} : head / top;
-        Wide left = head - digit * top;
-        while (left >> 64 == 0 && digit * second > (left << 64 | rest[j + 2])) {
-            --digit;
-            left += top;
-        }
-        std::uint64_t carry = 0;
-        for (std::size_t i = n; i-- > 0;) {
-            const Wide product = digit * b.limbs[i] + carry;
-            carry = static_cast<std::uint64_t>(product >> 64);
-            carry += rest[j + i + 1] < low(product) ? 1 : 0;
-            rest[j + i + 1] -= low(product);
-        }
-        const bool below = rest[j] < carry;
-        rest[j] -= carry;
-        if (below) {
-            --digit;
-            Wide sum = 0;
-            for (std::size_t i = n; i-- > 0;) {
-                sum += Wide{rest[j + i + 1]} + b.limbs[i];
-                rest[j + i + 1] = low(sum);
-                sum >>= 64;
-            }
-            rest[j] += low(sum);
-        }
-        quotient[j] = low(digit);
-    }
+    for (std::size_t j = 0; j <= n; ++j) quotient[j] = next_digit(&rest[j], b, n);
     const bool remains =
         std::any_of(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(2 * n + 2),
                     [](std::uint64_t limb) { return limb != 0; });

@@ -6,46 +6,6 @@
 namespace cohort {
 namespace {
 
-Complex with_parts(const Ball& re, const Ball& im) { return {re, im, im.is_zero()}; }
-
-Ball imaginary(const Complex& a) { return a.real ? Ball{} : a.im; }
-
-Complex integer(std::int64_t value, Work& work) { return complex_of(ball_of(value, work)); }
-
-Complex negated(const Complex& a) { return {cohort::negated(a.re), cohort::negated(a.im), a.real}; }
-
-Complex halved(const Complex& a) { return {cohort::halved(a.re), cohort::halved(a.im), a.real}; }
-
-Complex times_minus_i(const Complex& a) { return negated(times_i(a)); }
-
-Ball square_size(const Complex& a, Work& work) {
-    const Ball square = multiply(a.re, a.re, work);
-    return a.real ? square : add(square, multiply(a.im, a.im, work), work);
-}
-
-/// The angle between -pi and pi.
-State angle(Ball& result, const Complex& x, Work& work) {
-    const auto side = x.re.sign();
-    if (x.real) {
-        if (!side) return State::imprecise;
-        if (*side == 0) return State::undefined;
-        result = *side > 0 ? Ball{} : pi(work);
-        return State::defined;
-    }
-    const bool above_axis = !x.im.mid.negative;
-    std::optional<Ball> value;
-    if (side && *side > 0) {
-        value = arctan(divide(x.im, x.re, work), work);
-    } else if (!x.im.contains_zero()) {
-        value = arctan(divide(x.re, x.im, work), work);
-        const Ball right = cohort::halved(pi(work));
-        if (value) value = subtract(above_axis ? right : cohort::negated(right), *value, work);
-    }
-    if (!value) return State::imprecise;
-    result = *value;
-    return State::defined;
-}
-
 /// By squaring; the exponent is not 0.
 Complex integer_power(const Complex& base, std::uint64_t exponent, Work& work) {
     Complex result = base;
@@ -77,10 +37,10 @@ State negative_power(Complex& result, const Ball& x, const Rational& exponent, B
     const bool even = !exponent.denominator().is_odd();
     if (branch == Branch::real && even) return State::undefined;
     Ball size;
-    const State state = positive_power(size, cohort::negated(x), exponent, work);
+    const State state = positive_power(size, negated(x), exponent, work);
     if (state != State::defined) return state;
     if (branch == Branch::real) {
-        result = complex_of(exponent.numerator().is_odd() ? cohort::negated(size) : size);
+        result = complex_of(exponent.numerator().is_odd() ? negated(size) : size);
         return State::defined;
     }
     if (exponent.denominator() == Integer(2)) {  // i^p, exactly
@@ -91,7 +51,7 @@ State negative_power(Complex& result, const Ball& x, const Rational& exponent, B
     }
     const auto at = sin_cos(multiply(pi(work), ball_of(exponent, work), work), work);
     if (!at) return State::imprecise;
-    result = with_parts(multiply(size, at->cos, work), multiply(size, at->sin, work));
+    result = complex_of(multiply(size, at->cos, work), multiply(size, at->sin, work));
     return State::defined;
 }
 
@@ -114,131 +74,24 @@ State power_around_zero(Complex& result, const Ball& x, const Rational& exponent
     return state;
 }
 
-State arctan(Complex& result, const Complex& x, Work& work) {
-    Complex plus;
-    Complex minus;
-    const Complex one = integer(1, work);
-    const Complex turned = times_i(x);
-    State state = ln(plus, add(one, turned, work), Branch::principal, work);
-    if (state == State::defined) {
-        state = ln(minus, subtract(one, turned, work), Branch::principal, work);
-    }
-    if (state == State::defined) result = halved(times_i(subtract(minus, plus, work)));
-    return state;
-}
-
-/// -i ln(i x + sqrt(1 - x^2))
-State arcsin(Complex& result, const Complex& x, Work& work) {
-    Complex root;
-    const Complex rest = subtract(integer(1, work), multiply(x, x, work), work);
-    State state = power(root, rest, *Rational::of(1, 2), Branch::principal, work);
-    if (state == State::defined) {
-        state = ln(root, add(times_i(x), root, work), Branch::principal, work);
-    }
-    if (state == State::defined) result = times_minus_i(root);
-    return state;
-}
-
-/// sin x and cos x from e^(i x).
-State sin_and_cos(Complex& sin, Complex& cos, const Complex& x, Work& work) {
-    Complex up;
-    Complex down;
-    State state = exp(up, times_i(x), work);
-    if (state == State::defined) state = divide(down, integer(1, work), up, work);
-    if (state != State::defined) return state;
-    sin = halved(times_minus_i(subtract(up, down, work)));
-    cos = halved(add(up, down, work));
-    return State::defined;
-}
-
-State circle(Complex& result, Function function, const Complex& x, Work& work) {
-    Complex sine;
-    Complex cosine;
-    const State state = sin_and_cos(sine, cosine, x, work);
-    if (state != State::defined) return state;
-    using enum Function;
-    switch (function) {
-        case sin: result = sine; return State::defined;
-        case cos: result = cosine; return State::defined;
-        case tan: return divide(result, sine, cosine, work);
-        case cot: return divide(result, cosine, sine, work);
-        case sec: return divide(result, integer(1, work), cosine, work);
-        default: return divide(result, integer(1, work), sine, work);
-    }
-}
-
-/// sinh x = -i sin(i x), cosh x = cos(i x), and what follows from them.
-State hyperbola(Complex& result, Function function, const Complex& x, Work& work) {
-    using enum Function;
-    const Complex turned = times_i(x);
-    switch (function) {
-        case cosh: return circle(result, cos, turned, work);
-        case sech: return circle(result, sec, turned, work);
-        default: break;
-    }
-    const Function twin = function == sinh   ? sin
-                          : function == tanh ? tan
-                          : function == coth ? cot
-                                             : csc;
-    const State state = circle(result, twin, turned, work);
-    if (state != State::defined) return state;
-    const bool below_line = function == coth || function == csch;
-    result = below_line ? times_i(result) : times_minus_i(result);
-    return state;
-}
-
-State inverse_circle(Complex& result, Function function, const Complex& x, Work& work) {
-    if (function == Function::arctan) return arctan(result, x, work);
-    const State state = arcsin(result, x, work);
-    if (state == State::defined && function == Function::arccos) {
-        result = subtract(complex_of(cohort::halved(pi(work))), result, work);
-    }
-    return state;
-}
-
-State complex_call(Complex& result, Function function, const Complex& x, Work& work) {
-    using enum Function;
-    switch (function) {
-        case sin:
-        case cos:
-        case tan:
-        case cot:
-        case sec:
-        case csc: return circle(result, function, x, work);
-        case sinh:
-        case cosh:
-        case tanh:
-        case coth:
-        case sech:
-        case csch: return hyperbola(result, function, x, work);
-        case arcsin:
-        case arccos:
-        case Function::arctan: return inverse_circle(result, function, x, work);
-        case Function::exp: return cohort::exp(result, x, work);
-        case Function::ln: return cohort::ln(result, x, Branch::principal, work);
-        case abs: {
-            const Ball square = square_size(x, work);
-            if (square.contains_zero()) return State::imprecise;
-            result = complex_of(sqrt(square, work));
-            return State::defined;
-        }
-        default: return State::unsupported;
-    }
-}
-
-bool has_complex_extension(Function function) {
-    using enum Function;
-    return function == ln || function == arcsin || function == arccos;
-}
-
 }  // namespace
 
 Complex complex_of(const Ball& re) { return {re, {}, true}; }
 
+Complex complex_of(const Ball& re, const Ball& im) { return {re, im, im.is_zero()}; }
+
+Complex complex_of(std::int64_t value, Work& work) { return complex_of(ball_of(value, work)); }
+
+Ball imaginary(const Complex& a) { return a.real ? Ball{} : a.im; }
+
+Complex negated(const Complex& a) { return {negated(a.re), negated(a.im), a.real}; }
+
+Complex halved(const Complex& a) { return {halved(a.re), halved(a.im), a.real}; }
+
 Complex add(const Complex& a, const Complex& b, Work& work) {
     const Ball re = add(a.re, b.re, work);
     if (a.real && b.real) return complex_of(re);
-    return with_parts(re, add(imaginary(a), imaginary(b), work));
+    return complex_of(re, add(imaginary(a), imaginary(b), work));
 }
 
 Complex subtract(const Complex& a, const Complex& b, Work& work) {
@@ -247,14 +100,17 @@ Complex subtract(const Complex& a, const Complex& b, Work& work) {
 
 Complex multiply(const Complex& a, const Complex& b, Work& work) {
     if (a.real && b.real) return complex_of(multiply(a.re, b.re, work));
-    if (a.real) return with_parts(multiply(a.re, b.re, work), multiply(a.re, b.im, work));
+    if (a.real) return complex_of(multiply(a.re, b.re, work), multiply(a.re, b.im, work));
     if (b.real) return multiply(b, a, work);
-    return with_parts(subtract(multiply(a.re, b.re, work), multiply(a.im, b.im, work), work),
+    return complex_of(subtract(multiply(a.re, b.re, work), multiply(a.im, b.im, work), work),
                       add(multiply(a.re, b.im, work), multiply(a.im, b.re, work), work));
 }
 
-Complex times_i(const Complex& a) {
-    return with_parts(a.real ? Ball{} : cohort::negated(a.im), a.re);
+Complex times_i(const Complex& a) { return complex_of(a.real ? Ball{} : negated(a.im), a.re); }
+
+Ball square_size(const Complex& a, Work& work) {
+    const Ball square = multiply(a.re, a.re, work);
+    return a.real ? square : add(square, multiply(a.im, a.im, work), work);
 }
 
 bool certainly_not_zero(const Complex& a) {
@@ -272,12 +128,12 @@ State divide(Complex& result, const Complex& a, const Complex& b, Work& work) {
     if (!certainly_not_zero(b)) return State::imprecise;
     if (b.real) {
         const Ball re = divide(a.re, b.re, work);
-        result = a.real ? complex_of(re) : with_parts(re, divide(a.im, b.re, work));
+        result = a.real ? complex_of(re) : complex_of(re, divide(a.im, b.re, work));
         return State::defined;
     }
     const Ball size = square_size(b, work);
     if (size.contains_zero()) return State::imprecise;
-    const Complex conjugate{b.re, cohort::negated(b.im), false};
+    const Complex conjugate{b.re, negated(b.im), false};
     return divide(result, multiply(a, conjugate, work), complex_of(size), work);
 }
 
@@ -290,7 +146,29 @@ State exp(Complex& result, const Complex& x, Work& work) {
     }
     const auto at = sin_cos(x.im, work);
     if (!at) return State::imprecise;
-    result = with_parts(multiply(*size, at->cos, work), multiply(*size, at->sin, work));
+    result = complex_of(multiply(*size, at->cos, work), multiply(*size, at->sin, work));
+    return State::defined;
+}
+
+State angle(Ball& result, const Complex& x, Work& work) {
+    const auto side = x.re.sign();
+    if (x.real) {
+        if (!side) return State::imprecise;
+        if (*side == 0) return State::undefined;
+        result = *side > 0 ? Ball{} : pi(work);
+        return State::defined;
+    }
+    const bool above_axis = !x.im.mid.negative;
+    std::optional<Ball> value;
+    if (side && *side > 0) {
+        value = arctan(divide(x.im, x.re, work), work);
+    } else if (!x.im.contains_zero()) {
+        value = arctan(divide(x.re, x.im, work), work);
+        const Ball right = halved(pi(work));
+        if (value) value = subtract(above_axis ? right : negated(right), *value, work);
+    }
+    if (!value) return State::imprecise;
+    result = *value;
     return State::defined;
 }
 
@@ -307,7 +185,7 @@ State ln(Complex& result, const Complex& x, Branch branch, Work& work) {
     if (state != State::defined) return state;
     const Ball square = square_size(x, work);
     if (square.contains_zero()) return State::imprecise;
-    result = with_parts(cohort::halved(ln(square, work)), turn);
+    result = complex_of(halved(ln(square, work)), turn);
     return State::defined;
 }
 
@@ -322,11 +200,11 @@ State power(Complex& result, const Complex& base, const Rational& exponent, Bran
             result = raised;
             return State::defined;
         }
-        return divide(result, integer(1, work), raised, work);
+        return divide(result, complex_of(1, work), raised, work);
     }
     if (exponent.is_zero()) {
         if (!certainly_not_zero(base)) return State::imprecise;
-        result = integer(1, work);
+        result = complex_of(1, work);
         return State::defined;
     }
     if (!base.real) return power(result, base, complex_of(ball_of(exponent, work)), branch, work);
@@ -353,32 +231,6 @@ State power(Complex& result, const Complex& base, const Complex& exponent, Branc
     }
     if (state != State::defined) return state;
     return exp(result, multiply(logarithm, exponent, work), work);
-}
-
-State call(Complex& result, Function function, const Complex& x, Branch branch, Work& work) {
-    using enum Function;
-    switch (function) {
-        case re: result = complex_of(x.re); return State::defined;
-        case im: result = complex_of(imaginary(x)); return State::defined;
-        case conj: result = with_parts(x.re, cohort::negated(imaginary(x))); return State::defined;
-        case cis: return cohort::exp(result, times_i(x), work);
-        case arg: {
-            Ball turn;
-            const State state = angle(turn, x, work);
-            if (state == State::defined) result = complex_of(turn);
-            return state;
-        }
-        default: break;
-    }
-    if (!x.real) return complex_call(result, function, x, work);
-    Ball value;
-    const State state = real_call(value, function, x.re, work);
-    if (state == State::undefined && branch == Branch::principal &&
-        has_complex_extension(function)) {
-        return complex_call(result, function, x, work);
-    }
-    if (state == State::defined) result = complex_of(value);
-    return state;
 }
 
 }  // namespace cohort

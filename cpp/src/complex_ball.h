@@ -20,16 +20,23 @@ struct Complex {
 };
 
 Complex complex_of(const Ball& re);
+Complex complex_of(const Ball& re, const Ball& im);
+Complex complex_of(std::int64_t value, Work& work);
+Ball imaginary(const Complex& a);
+Complex negated(const Complex& a);
+Complex halved(const Complex& a);
 Complex add(const Complex& a, const Complex& b, Work& work);
 Complex subtract(const Complex& a, const Complex& b, Work& work);
 Complex multiply(const Complex& a, const Complex& b, Work& work);
 Complex times_i(const Complex& a);
+Ball square_size(const Complex& a, Work& work);  // |a|^2
 bool certainly_not_zero(const Complex& a);
 bool certainly_zero(const Complex& a);
 Bound upper_size(const Complex& a);
 
 // What they compute is written only when it is defined. The result may be an argument.
 State divide(Complex& result, const Complex& a, const Complex& b, Work& work);
+State angle(Ball& result, const Complex& x, Work& work);  // between -pi and pi
 State exp(Complex& result, const Complex& x, Work& work);
 State ln(Complex& result, const Complex& x, Branch branch, Work& work);
 State power(Complex& result, const Complex& base, const Rational& exponent, Branch branch,

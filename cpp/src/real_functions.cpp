@@ -129,19 +129,9 @@ State real_divide(Ball& result, const Ball& a, const Ball& b, Work& work) {
 
 State real_call(Ball& result, Function function, const Ball& x, Work& work) {
     using enum Function;
+    if (function <= csc) return circle(result, function, x, work);
+    if (function >= sinh && function <= csch) return hyperbola(result, function, x, work);
     switch (function) {
-        case sin:
-        case cos:
-        case tan:
-        case cot:
-        case sec:
-        case csc: return circle(result, function, x, work);
-        case sinh:
-        case cosh:
-        case tanh:
-        case coth:
-        case sech:
-        case csch: return hyperbola(result, function, x, work);
         case arcsin: return cohort::arcsin(result, x, work);
         case arccos: return cohort::arccos(result, x, work);
         case arctan: return kept(result, cohort::arctan(x, work));
