@@ -31,7 +31,11 @@ _ENTRY_BYTES = 400
 
 
 def content_address(verifier: Verifier[Any], params: Params) -> Callable[[Answer], bytes | None]:
-    """The key of an answer: a hash of all that its outcome depends on; None: do not cache it."""
+    """The key of an answer: a hash of all that its outcome depends on; None: do not cache it.
+
+    It takes about 2 us, as long as a verdict of `math`, which therefore gains nothing; it is cached
+    all the same, so that what the wire promises has no exceptions. `cache: off` saves the time.
+    """
     kind = [verifier.name, verifier.version, params.model_dump(mode="json")]
     start = blake2b(to_json(kind, inf_nan_mode="constants") + b"\0", digest_size=20)
 

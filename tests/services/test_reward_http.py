@@ -15,10 +15,15 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
+from fastapi.exceptions import RequestValidationError
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from cohort.clients import AsyncRewardClient, RewardClient
 from cohort.contracts.reward import RewardSpec, ScoreItem, ScoreRequest, ScoreResponse
 from services.reward.app import create_app
+from services.reward.ask import Ask
 from services.reward.cache import MemoryCache
 from services.reward.config import Settings
 from services.reward.grader import Grader
@@ -135,6 +140,52 @@ def test_bodies_that_are_no_request_are_refused_in_words(content, status, words)
     if words:
         assert response.json()["error"]["code"] == "invalid_request"
         assert words in response.json()["error"]["message"]
+
+
+texts = st.text(max_size=5)
+truths = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
+    max_leaves=4,
+)
+kwargs = st.dictionaries(texts, truths, max_size=2)
+specs = st.fixed_dictionaries(
+    {"verifier": texts}, optional={"weight": st.floats(), "kwargs": kwargs, "x": st.none()}
+)
+items = st.fixed_dictionaries(
+    {"completion": texts},
+    optional={
+        "id": texts,
+        "prompt": texts | st.none(),
+        "ground_truth": truths,
+        "num_tokens": st.none() | st.integers() | st.sampled_from([2.0, 2.5, True, "3"]),
+        "finish_reason": st.sampled_from(["stop", "length", "abort", None, "other"]),
+        "group_id": texts | st.none(),
+        "rewards": st.none() | st.lists(specs, max_size=2),
+        "verifier": texts | st.none(),
+        "kwargs": kwargs,
+    },
+)
+bodies = st.fixed_dictionaries(
+    {"items": st.lists(items, max_size=3)},
+    optional={
+        "rewards": st.lists(specs, max_size=2),
+        "timeout_s": st.floats(-1, 4_000) | st.integers(0, 3_601),
+        "cache": st.sampled_from(["use", "refresh", "off", "on"]),
+    },
+)
+
+
+@given(bodies)
+def test_the_fast_reader_reads_what_the_contract_says(body):
+    spelled = json.dumps(body).encode()
+    try:
+        expected = Ask.of(ScoreRequest.model_validate(json.loads(spelled)))
+    except ValidationError:
+        with pytest.raises(RequestValidationError):
+            Ask.read(spelled)
+        return
+    assert repr(Ask.read(spelled)) == repr(expected)
 
 
 def test_a_body_needs_no_content_type():
