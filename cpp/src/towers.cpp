@@ -24,8 +24,9 @@ std::uint64_t power(std::uint64_t base, std::uint64_t exponent, std::uint64_t mo
 
 /// What is known of an integer's size.
 enum class Size {
-    written,  // its bits can be written down
-    huge,     // more than twice as many bits as any written one
+    written,  // exact, and far below the huge ones
+    large,    // exact
+    huge,     // no exact value: more than twice as many bits as a written one
     unknown,  // huge parts may cancel
 };
 
@@ -45,8 +46,10 @@ public:
         budget_.spend(8);
         if (const auto value = exact_.of(id)) {
             const Integer& integer = value->numerator();
-            if (!value->is_integer() || integer.bits() > kExactBits / 2) return std::nullopt;
-            return Tower{integer.modulo(totients[0]), Size::written, value->sign()};
+            if (!value->is_integer()) return std::nullopt;
+            const bool small = integer.bits() <= kExactBits / 2;
+            return Tower{integer.modulo(totients[0]), small ? Size::written : Size::large,
+                         value->sign()};
         }
         switch (arena_.at(id).kind) {
             case Kind::sum: return sum(id, totients);
@@ -66,7 +69,7 @@ private:
             const auto term = of(child, totients);
             if (!term) return std::nullopt;
             total.residue = (total.residue + term->residue) % totients[0];
-            known = known && term->size != Size::unknown;
+            known = known && (term->size == Size::written || term->size == Size::huge);
             if (term->size == Size::huge) {
                 ++huge_terms;
                 total.sign = term->sign;
