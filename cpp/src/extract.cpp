@@ -177,6 +177,8 @@ std::optional<Extraction> committed(View text) {
     }
     if (last->rule == Rule::boxed) return boxed(text);
     if (last->rule == Rule::tag) return tagged(text, *last);
+    const View line = text.substr(0, last->end);
+    if (Phrases(line, last->start).next()) return unmarked(line, last->start);
     return extraction(*last, is_doubtful(text, *last, *last, std::nullopt));
 }
 

@@ -17,6 +17,8 @@ constexpr std::size_t kMaxTag = 4096;  // characters of a tag that are looked at
 
 }  // namespace
 
+bool begins_with_word(View text) { return is_letter(at(text, 0)) && is_letter(at(text, 1)); }
+
 bool is_number(View answer) { return normal_form(answer).is_number; }
 
 bool are_same(View answer, View other) {
@@ -28,6 +30,7 @@ bool are_same(View answer, View other) {
 
 std::optional<Mark> hash_line(View text) {
     std::size_t stop = text.size();
+    std::optional<Mark> title;
     for (int i = 0; i < kMaxLines; ++i) {
         const std::size_t mark = rfind(text, "####", stop);
         if (mark == npos) break;
@@ -39,13 +42,14 @@ std::optional<Mark> hash_line(View text) {
         if (alone && span) {
             const bool is_last = stop == text.size() &&
                                  (at(text, end) == '<' || skip_space(text, end) == text.size());
-            if (is_last || is_number(span->of(text))) {
-                return Mark{Rule::gsm8k, mark, span->start, span->end, end};
-            }
+            const Mark found{Rule::gsm8k, mark, span->start, span->end, end};
+            const View answer = span->of(text);
+            if (is_number(answer) || (is_last && !begins_with_word(answer))) return found;
+            if (is_last) title = found;
         }
         stop = mark;
     }
-    return std::nullopt;
+    return title;
 }
 
 std::optional<Mark> Tags::next() {

@@ -64,7 +64,7 @@ private:
     int left_ = kMaxMarks;
 };
 
-/// The last `#### 18` that is the last line or reads as a number.
+/// The last `#### 18` that reads as a number or is the last line; words there may be a title.
 std::optional<Mark> hash_line(std::string_view text);
 
 /// `A: 18`, a line from `begin` on that gives a number.
@@ -86,6 +86,9 @@ bool is_doubtful(std::string_view text, const Mark& mark, const Mark& first,
 
 /// Whether two answers are the same in their normal form.
 bool are_same(std::string_view answer, std::string_view other);
+
+/// Whether `text` begins with two letters.
+bool begins_with_word(std::string_view text);
 
 /// Whether the whole of `answer` is a number.
 bool is_number(std::string_view answer);

@@ -169,7 +169,8 @@ bool is_heading(View lead) {
 }
 
 std::size_t explained_start(View text, std::size_t start, std::size_t end) {
-    constexpr std::array kAnywhere{"because"sv, "since"sv, "rather than"sv, "where"sv};
+    constexpr std::array kAnywhere{"because"sv, "since"sv,     "rather than"sv, "where"sv,
+                                   "for all"sv, "for every"sv, "for any"sv};
     constexpr std::array kAfterComma{"as"sv,  "so"sv,      "which"sv,  "obtained"sv,
                                      "not"sv, "but not"sv, "and not"sv};
     for (std::size_t i = start; i + 1 < end; ++i) {

@@ -45,8 +45,6 @@ bool is_word_value(View answer) {
     return count >= 1 && count <= kMaxWords && !has_any(first_words(words, 2), kNoValues);
 }
 
-bool begins_with_word(View text) { return is_letter(at(text, 0)) && is_letter(at(text, 1)); }
-
 std::optional<Mark> valued(View text, std::size_t noun, std::size_t start, std::size_t end) {
     const std::size_t stop = explained_start(text, start, end);
     auto span = strip_span(text, {start, stop}, kSpace, " \t\n\v\f\r.,;:*_");

@@ -45,6 +45,10 @@ constexpr std::array kRefusals{
     "impossible to determine"sv, "can't be determined"sv, "cannot be determined"sv,
     "i am unsure"sv,        "i'm unsure"sv};
 // clang-format on
+// Before a number in a sentence that was cut off: it says of what, not how many.
+constexpr std::array kPartitive{"of"sv,   "the"sv,   "these"sv,    "those"sv, "all"sv,
+                                "both"sv, "first"sv, "next"sv,     "last"sv,  "other"sv,
+                                "each"sv, "every"sv, "remaining"sv};
 constexpr std::array kNegative{"not"sv,   "never"sv,  "cannot"sv, "neither"sv, "nor"sv,
                                "isn't"sv, "wasn't"sv, "aren't"sv, "can't"sv};
 constexpr std::array kDenied{"is not"sv,    "isn't"sv,   "is wrong"sv, "is incorrect"sv,
@@ -105,6 +109,8 @@ std::optional<Span> without_stops(View text, Span sentence) {
     return std::nullopt;
 }
 
+bool is_word(View text) { return text.size() > 1 && skip_letters(text, 0) == text.size(); }
+
 /// A multiple choice: the letter that a sentence ends in.
 std::optional<Mark> option(View text, Span body) {
     const View rest = strip_right(body.of(text), ")*_$");
@@ -124,7 +130,9 @@ std::optional<Mark> checked(View text, Span body, Span found, bool finished, boo
     if (has_any(last_words(before, 3), kNegative) || has_any(after, kDenied)) return std::nullopt;
     const std::size_t count = count_words(after);
     if (back && count > kMaxWordsBack) return std::nullopt;
-    const bool cut_off = count > kMaxWordsOpen || has_any(last_words(after, 1), kDangling);
+    const bool cut_off =
+        count > 0 && (count > kMaxWordsOpen || has_any(last_words(after, 1), kDangling) ||
+                      has_any(last_words(before, 1), kPartitive));
     if (cut_off && !finished) return std::nullopt;
     const Rule rule = is_number(found.of(text)) ? Rule::last_number : Rule::formula;
     return Mark{rule, found.start, found.start, found.end, found.end};
@@ -149,6 +157,9 @@ std::optional<Mark> statement(View text, std::size_t first) {
             if (!body || whole.back() == '?' || whole.ends_with(kWideQuestion)) return std::nullopt;
             if (const auto found = last_expression(text, *body)) {
                 return checked(text, *body, *found, finished, seen > 0);
+            }
+            if (body->start == skip_space(text, first) && is_word(body->of(text))) {
+                return Mark{Rule::formula, body->start, body->start, body->end, body->end};
             }
             if (const auto letter = option(text, *body); letter && seen == 0) return letter;
             if (!finished) return std::nullopt;

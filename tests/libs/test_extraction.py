@@ -16,6 +16,8 @@ FAR = "We can check it in another way that needs some more words to say. "
         ("#### $1,234.00.", "gsm8k", "$1,234.00"),
         ("#### Step 1: add\n#### 5 apples\n#### Summary\nDone.", "gsm8k", "5 apples"),
         ("#### Paris\n", "gsm8k", "Paris"),
+        ("#### 18\n\n#### Check: she sells 9 eggs", "gsm8k", "18"),
+        ("#### The answer is 18", "phrase", "18"),
         ("so \\boxed{4}, no: \\boxed{\\frac{1}{2}}", "boxed", "\\frac{1}{2}"),
         ("\\boxed{\\boxed{5}} \\boxed{ }", "boxed", "\\boxed{5}"),
         ("\\fbox {a \\} b}", "boxed", "a \\} b"),
@@ -54,6 +56,7 @@ FAR = "We can check it in another way that needs some more words to say. "
         ("5-3", "formula", "5-3"),
         ("The total is 4 10/3.", "formula", "4 10/3"),
         ("The correct option is (B).", "formula", "B"),
+        ("**Yes**.", "formula", "Yes"),
         ("12 + 30 = 42.", "last_number", "42"),
         ("a profit of $200,000 - $130,000 = $70,000.", "last_number", "70,000"),
         ("so V = 3 * 4 * 5 = 60 in all", "last_number", "60"),
@@ -96,6 +99,7 @@ def test_extraction_says_rule_and_answer(text: str, rule: str, answer: str) -> N
         "Is it 5?",
         "First 12 apples are bought. Then each apple is",
         "Each of the 12 apples is",
+        "Each of the 12 apples",
     ],
 )
 def test_no_answer_is_none(text: str) -> None:

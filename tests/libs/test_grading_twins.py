@@ -101,6 +101,7 @@ def test_twins_know_the_same_phrases() -> None:
         *statement.NEGATIVE,
         *statement.DENIED,
         *statement.DANGLING,
+        *statement.PARTITIVE,
     }
     shapes = [
         "%s \\boxed{42}",
@@ -114,6 +115,7 @@ def test_twins_know_the_same_phrases() -> None:
         "It %s 42",
         "It is 42 %s.",
         "It is 42 %s",
+        "Some %s 42 apples",
     ]
     for text in (shape % phrase for phrase in phrases for shape in shapes):
         assert grading.extract_answer(text) == reference.extract_answer(text), text

@@ -59,6 +59,8 @@ def _committed(text: str) -> Extraction | None:
         return _boxed(text)
     if last.rule == "tag":
         return _tagged(text, last)
+    if next(phrases(text[: last.end], last.start), None):
+        return _unmarked(text[: last.end], last.start)
     return _extraction(text, last, is_doubtful(text, last, last, None))
 
 

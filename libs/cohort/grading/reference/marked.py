@@ -15,6 +15,7 @@ MAX_LINES = 64
 MAX_TAG = 4096
 """Characters of a tag that are looked at."""
 
+_LETTERS = re.compile("[A-Za-z]{2}")
 _TAG = re.compile(r"<answer>")
 
 
@@ -24,8 +25,8 @@ def is_number(answer: str) -> bool:
 
 
 def hash_line(text: str) -> Mark | None:
-    """The last `#### 18` that is the last line or reads as a number."""
-    stop = len(text)
+    """The last `#### 18` that reads as a number or is the last line; words there may be a title."""
+    stop, title = len(text), None
     for _ in range(MAX_LINES):
         mark = text.rfind("####", 0, stop)
         if mark < 0:
@@ -36,10 +37,17 @@ def hash_line(text: str) -> Mark | None:
         alone = text[start : start + 1] != "#" and (mark == 0 or text[mark - 1] != "#")
         if alone and span:
             is_last = stop == len(text) and (text[end : end + 1] == "<" or _is_blank(text, end))
-            if is_last or is_number(text[slice(*span)]):
-                return Mark("gsm8k", mark, *span, end)
+            found = Mark("gsm8k", mark, *span, end)
+            if is_number(text[slice(*span)]) or (is_last and not begins_with_word(text, *span)):
+                return found
+            title = found if is_last else title
         stop = mark
-    return None
+    return title
+
+
+def begins_with_word(text: str, start: int, end: int) -> bool:
+    """Whether two letters stand first between `start` and `end`."""
+    return _LETTERS.match(text, start, end) is not None
 
 
 def _is_blank(text: str, start: int) -> bool:

@@ -16,7 +16,7 @@ from cohort.grading.reference.lines import (
     strip_span,
     words_of,
 )
-from cohort.grading.reference.marked import is_number
+from cohort.grading.reference.marked import begins_with_word, is_number
 from cohort.grading.reference.marks import MAX_MARKS, Mark
 from cohort.grading.reference.spelling import SPACE
 from cohort.grading.reference.words import word_set
@@ -55,8 +55,8 @@ _OPENING = re.compile(
 )
 _STOP = re.compile(r"\.[ \t\v\f\r]|\u3002")
 _EXPLAINED = re.compile(
-    r",? (?:because|since|rather than|where)(?![A-Za-z])|, (?:as|so|which|obtained)(?![A-Za-z])"
-    r"|, (?:but |and )?not(?![A-Za-z])",
+    r",? (?:because|since|rather than|where|for (?:all|every|any))(?![A-Za-z])"
+    r"|, (?:as|so|which|obtained|(?:but |and )?not)(?![A-Za-z])",
     _FLAGS,
 )
 _PROSE = re.compile(r"[-A-Za-z ,.;:'\"()*_]*")
@@ -126,7 +126,7 @@ def _valued(text: str, noun: int, start: int, end: int) -> Mark | None:
         words = words_of(answer).split()
         if not 1 <= len(words) <= 4 or not _NO_VALUES.isdisjoint(words[:2]):
             return None
-    elif re.match("[A-Za-z]{2}", answer) and not _EXCLUDED.search(answer):
+    elif begins_with_word(answer, 0, len(answer)) and not _EXCLUDED.search(answer):
         verb = _VALUE_AFTER_VERB.match(answer)
         span = (span[0] + verb.end() if verb else span[0], span[1])
     return Mark("phrase", noun, *span, end)
@@ -137,7 +137,7 @@ def _before(text: str, start: int, end: int, stop: int) -> Mark | None:
     start = skip_spaces(text, start)
     while opening := _OPENING.match(text, start, end):
         start = opening.end()
-    if re.match("[A-Za-z]{2}", text[start:end]):
+    if begins_with_word(text, start, end):
         start = text.rfind(" ", start, end) + 1 or end
     span = strip_span(text, start, end, SPACE, SPACE)
     if span is None:

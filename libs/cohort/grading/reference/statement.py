@@ -9,7 +9,7 @@ A question, a refusal, a sentence that was cut off and a negated number give no 
 import re
 
 from cohort.grading.reference.expression import last_expression
-from cohort.grading.reference.lines import has_any, strip_span, words_of
+from cohort.grading.reference.lines import has_any, skip_spaces, strip_span, words_of
 from cohort.grading.reference.marks import Mark
 from cohort.grading.reference.normal_form import normal_form
 from cohort.grading.reference.spelling import SPACE
@@ -41,8 +41,12 @@ REFUSALS = (
     *("i cannot", "not possible to determine", "impossible to determine", "can't be determined"),
     *("cannot be determined", "i am unsure", "i'm unsure"),
 )
+PARTITIVE = word_set("of the these those all both first next last other each every remaining")
+"""Words before a number in a sentence that was cut off: it says of what, not how many."""
 NEGATIVE = word_set("not never cannot neither nor isn't wasn't aren't can't")
 DENIED = ("is not", "isn't", "is wrong", "is incorrect", "was wrong", "are not", "cannot be")
+_WORD = re.compile("[A-Za-z]{2,}")
+"""The whole of a text when it is only one word."""
 _OPTION = re.compile(r"(?:^| is |: |option |choice )[*_$(]*([A-Z])[)*_$]*$", re.ASCII)
 """A multiple choice: the letter that a sentence ends in."""
 
@@ -65,6 +69,8 @@ def statement(text: str, first: int) -> Mark | None:
             finished = final in _FINAL
             if found := last_expression(text, *body):
                 return _checked(text, body, found, finished, seen > 0)
+            if _WORD.fullmatch(text, *body) and body[0] == skip_spaces(text, first):
+                return Mark("formula", body[0], *body, body[1])
             if seen == 0 and (option := _OPTION.search(text[slice(*body)])):
                 start, end = (body[0] + index for index in option.span(1))
                 return Mark("formula", start, start, end, end)
@@ -105,7 +111,11 @@ def _checked(
         return None
     if back and len(following) > MAX_WORDS_BACK:
         return None
-    is_cut_off = len(following) > MAX_WORDS_OPEN or (following and following[-1] in DANGLING)
+    is_cut_off = bool(following) and (
+        len(following) > MAX_WORDS_OPEN
+        or following[-1] in DANGLING
+        or not PARTITIVE.isdisjoint(before[-1:])
+    )
     if is_cut_off and not finished:
         return None
     is_number = normal_form(text[start:end]).is_number
