@@ -178,8 +178,7 @@ std::vector<std::string_view> variables(const Arena& arena, NodeId id) {
     std::vector<std::string_view> found;
     collect(arena, id, bound, found);
     std::ranges::sort(found);
-    const auto again = std::ranges::unique(found);
-    found.erase(again.begin(), again.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
 }
 

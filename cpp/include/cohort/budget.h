@@ -11,7 +11,7 @@ struct LimitReached final : std::exception {
     const char* what() const noexcept override { return "the step budget is used up"; }
 };
 
-/// A step is about a word operation of arithmetic or a node visited: some nanoseconds.
+/// A step is a word operation of arithmetic or a part of a node's visit: 2 to 4 nanoseconds.
 class Budget {
 public:
     explicit Budget(std::int64_t steps) : left_(steps) {}
