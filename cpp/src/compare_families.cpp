@@ -69,6 +69,20 @@ std::optional<std::string> Matcher::parameter_of(NodeId node) {
     return angle || in_named_ > 0 ? std::optional(names[0]) : std::nullopt;
 }
 
+/// Whether start + step k stands for all of its values and not for a formula such as the angle sum
+/// (n - 2)\pi: k is said to be an integer, or it is solved for, or no k gives 0.
+bool Matcher::lists_solutions(std::string_view parameter, NodeId start, NodeId step) {
+    if (std::ranges::find(parameters_, parameter) != parameters_.end()) return true;
+    const NodeId turns = canonical_of(arena_.quotient(step, arena_.constant(Constant::pi)));
+    const auto rational = exact_value(arena_, turns, budget_);
+    const bool degrees = any_node(arena_, step, budget_, [&](NodeId part) {
+        return arena_.is(part, Kind::degree);
+    });
+    if (in_unknown_ > 0) return rational || degrees;
+    const auto ratio = exact_value(arena_, canonical_of(arena_.quotient(start, step)), budget_);
+    return rational && ratio && !ratio->is_integer();
+}
+
 bool Matcher::same_family(NodeId answer, NodeId truth) {
     const auto wanted = parameter_of(truth);
     const auto mine = wanted ? parameter_of(answer) : std::nullopt;
@@ -77,12 +91,6 @@ bool Matcher::same_family(NodeId answer, NodeId truth) {
     const NodeId renamed = *mine == *wanted
                                ? answer
                                : substitute(arena_, answer, *mine, parameter, budget_);
-    if (equal_in_value(renamed, truth)) return true;
-    const bool stated = std::ranges::find(parameters_, *wanted) != parameters_.end();
-    const bool angle = any_node(arena_, truth, budget_, [&](NodeId part) {
-        return arena_.is(part, Constant::pi) || arena_.is(part, Kind::degree);
-    });
-    if (!stated && !angle) return false;
     const auto progression = [&](NodeId node) -> std::optional<Progression> {
         const auto at = [&](std::int64_t k) {
             return canonical_of(substitute(arena_, node, *wanted, arena_.number(k), budget_));
@@ -94,9 +102,11 @@ bool Matcher::same_family(NodeId answer, NodeId truth) {
         if (!equal_in_value(node, arena_.make(Kind::sum, terms))) return std::nullopt;
         return Progression{start, step};
     };
+    const auto right = progression(truth);
+    if (!right || !lists_solutions(*wanted, right->start, right->step)) return false;
+    if (equal_in_value(renamed, truth)) return true;
     const auto left = progression(renamed);
-    const auto right = left ? progression(truth) : std::nullopt;
-    if (!right) return false;
+    if (!left) return false;
     if (!equal_in_value(left->step, right->step) &&
         !equal_in_value(left->step, arena_.negative(right->step))) {
         return false;

@@ -20,6 +20,15 @@ bool is_equation(const Arena& arena, NodeId node) {
     return arena.is(node, Relation::equal) || arena.is(node, Relation::approx);
 }
 
+/// Whether a name is one that equations are solved for: `x = k\pi` lists solutions, `A = k\pi` is a
+/// formula.
+bool is_unknown(const Arena& arena, NodeId name) {
+    constexpr std::string_view kLetters = "xyztuvw";
+    if (!arena.is(name, Kind::symbol)) return false;
+    const std::string_view spelled = arena.name(name);
+    return spelled.starts_with('\\') || kLetters.find(spelled.front()) != std::string_view::npos;
+}
+
 }  // namespace
 
 bool Matcher::is_name(NodeId node) {
@@ -151,8 +160,11 @@ bool Matcher::same_named(const Named& answer, const Named& truth) {
         return graph && same(answer.value, truth.value);
     }
     if (!same_name(*answer.name, *truth.name)) return false;
+    const bool unknown = is_unknown(arena_, *truth.name);
     ++in_named_;
+    in_unknown_ += unknown ? 1 : 0;
     const bool equal = same(answer.value, truth.value);
+    in_unknown_ -= unknown ? 1 : 0;
     --in_named_;
     return equal;
 }

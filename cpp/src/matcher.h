@@ -117,6 +117,7 @@ private:
     bool same_up_to_constant(NodeId answer, NodeId truth);
     std::optional<std::string> parameter_of(NodeId node);
     bool is_parameter(std::string_view name) const;
+    bool lists_solutions(std::string_view parameter, NodeId start, NodeId step);
 
     // layouts
     bool same_matrix(NodeId answer, NodeId truth);
@@ -133,7 +134,8 @@ private:
     std::vector<NodeId> canonical_;        // of each node that was asked for, plus 1; 0: not yet
     std::vector<std::string> parameters_;  // said to be integers
     int depth_ = 0;
-    int in_named_ = 0;  // inside values that have a name
+    int in_named_ = 0;    // inside values that have a name
+    int in_unknown_ = 0;  // and a name that equations are solved for
 };
 
 }  // namespace cohort
