@@ -64,7 +64,8 @@ NodeId CanonicalForm::of(NodeId id) {
         case Kind::power: return power(children[0], children[1]);
         case Kind::call: return call(with_children(id, children));
         case Kind::set: return sorted(with_children(id, children), false);
-        case Kind::unite: case Kind::intersect: return sorted(with_children(id, children), true);
+        case Kind::unite:
+        case Kind::intersect: return sorted(with_children(id, children), true);
         default: return with_children(id, children);
     }
 }
@@ -115,11 +116,13 @@ NodeId CanonicalForm::call(NodeId id) {
                 return value->sign() < 0 ? arena_.number(-*value) : argument;
             }
             return id;
-        case Function::max: case Function::min: case Function::gcd: case Function::lcm: {
+        case Function::max:
+        case Function::min:
+        case Function::gcd:
+        case Function::lcm: {
             std::vector<NodeId> arguments(children.begin(), children.end());
-            std::ranges::sort(arguments, [&](NodeId a, NodeId b) {
-                return structural_order(arena_, a, b) < 0;
-            });
+            std::ranges::sort(
+                arguments, [&](NodeId a, NodeId b) { return structural_order(arena_, a, b) < 0; });
             return with_children(id, arguments);
         }
         default: return id;

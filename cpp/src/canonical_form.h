@@ -15,6 +15,11 @@ public:
     NodeId of(NodeId id);
 
 private:
+    struct Term {
+        Rational coefficient;
+        NodeId rest;
+    };
+
     NodeId with_children(NodeId id, std::span<const NodeId> children);
     NodeId call(NodeId id);
     NodeId sorted(NodeId id, bool flat);
@@ -22,10 +27,12 @@ private:
     // canonical_sums.cpp
     NodeId sum(std::span<const NodeId> terms);
     NodeId product(std::span<const NodeId> factors);
+    void add_term(NodeId term, Rational& constant, std::vector<Term>& terms);
     NodeId scaled(const Rational& coefficient, NodeId node);
     void gather(NodeId node, Rational& coefficient, std::vector<NodeId>& factors);
     bool merge_powers(Rational& coefficient, std::vector<NodeId>& factors);
     bool merge_roots(Rational& coefficient, std::vector<NodeId>& factors);
+    std::int64_t root_degree(NodeId factor) const;
     bool may_merge(NodeId base, NodeId left, NodeId right) const;
     NodeId base_of(NodeId factor) const;
     NodeId exponent_of(NodeId factor);
@@ -35,6 +42,7 @@ private:
     NodeId integer_power(NodeId base, NodeId exponent);
     NodeId number_power(const Rational& base, const Rational& exponent);
     NodeId root(Rational base, std::int64_t degree);
+    NodeId positive_root(const Rational& base, std::int64_t degree);
     NodeId split_exponent(NodeId base, NodeId exponent);
     NodeId raw_power(NodeId base, NodeId exponent);
     bool is_finite(NodeId id) const;

@@ -26,7 +26,7 @@ Extracted extract(std::int64_t value, std::int64_t degree, Budget& budget) {
             small = block <= result.inside / f;
             block *= small ? f : 1;
         }
-        if (!small) break;
+        if (!small) return result;  // nothing to the power of `degree` is left in it
         while (result.inside % block == 0) {
             result.inside /= block;
             result.outside *= f;
@@ -76,9 +76,11 @@ bool CanonicalForm::is_finite(NodeId id) const {
     const auto children = arena_.children(id);
     const auto finite = [&](NodeId child) { return is_finite(child); };
     switch (arena_.at(id).kind) {
-        case Kind::number: case Kind::symbol: return true;
+        case Kind::number:
+        case Kind::symbol: return true;
         case Kind::constant: return is_positive(id) || arena_.is(id, Constant::i);
-        case Kind::sum: case Kind::product: return std::ranges::all_of(children, finite);
+        case Kind::sum:
+        case Kind::product: return std::ranges::all_of(children, finite);
         case Kind::power: {
             const Rational* exponent = number(children[1]);
             if (!std::ranges::all_of(children, finite)) return false;
@@ -155,8 +157,8 @@ NodeId CanonicalForm::integer_power(NodeId base, NodeId exponent) {
 NodeId CanonicalForm::split_exponent(NodeId base, NodeId exponent) {
     const Rational* b = number(base);
     if (b && *b == Rational(1) && is_finite(exponent)) return base;
-    const bool splits = b && b->sign() > 0 && arena_.is(exponent, Kind::sum) &&
-                        number(arena_.child(exponent, 0));
+    const bool splits =
+        b && b->sign() > 0 && arena_.is(exponent, Kind::sum) && number(arena_.child(exponent, 0));
     if (!splits) return raw_power(base, exponent);
     const Rational part = *number(arena_.child(exponent, 0));
     const auto terms = arena_.children(exponent).subspan(1);
@@ -188,46 +190,39 @@ NodeId CanonicalForm::number_power(const Rational& base, const Rational& exponen
     return product(std::array{arena_.number(outside), root(inside, *degree)});
 }
 
-/// \sqrt[degree]{base}: small factors come out, the denominator becomes rational, i comes out of
-/// the square root of a negative number; an odd root of a negative number is negative.
-NodeId CanonicalForm::root(Rational base, std::int64_t degree) {
-    const bool negative = base.sign() < 0;
-    if (negative) base = -base;
+/// \sqrt[degree]{base} of a positive number: small factors come out, no root stays in a
+/// denominator.
+NodeId CanonicalForm::positive_root(const Rational& base, std::int64_t degree) {
     const Integer& denominator = base.denominator();
-    const bool small = base.numerator().bits() + denominator.bits() *
-                           static_cast<std::size_t>(degree) <= 62;
-    NodeId node = 0;
-    if (!small) {
+    const auto times = static_cast<std::size_t>(degree);
+    if (base.numerator().bits() + denominator.bits() * times > 62) {
         const NodeId exponent = arena_.number(*Rational(degree).inverse());
-        node = raw_power(arena_.number(base), exponent);
-    } else {
-        // \sqrt[n]{a/b} = \sqrt[n]{a b^(n-1)} / b
-        const Rational raised =
-            *Rational::power(Rational(denominator), Integer(degree - 1), budget_);
-        const Rational whole = Rational(base.numerator()) * raised;
-        Extracted found = extract(*whole.numerator().to_int64(), degree, budget_);
-        std::int64_t left = degree;
-        for (const std::int64_t d : {2, 3, 5, 7}) {  // \sqrt[4]{4} = \sqrt 2
-            while (found.inside > 1 && left % d == 0) {
-                const auto exact =
-                    Integer::exact_root(Integer(found.inside), static_cast<unsigned>(d));
-                if (!exact) break;
-                found.inside = *exact->to_int64();
-                left /= d;
-            }
-        }
-        const Rational outside =
-            Rational(found.outside) * *Rational(denominator).inverse();
-        node = arena_.number(outside);
-        if (found.inside > 1 && left > 1) {
-            const NodeId exponent = arena_.number(*Rational(left).inverse());
-            const NodeId inside = raw_power(arena_.number(found.inside), exponent);
-            node = outside == Rational(1)
-                       ? inside
-                       : arena_.make(Kind::product, std::array{node, inside});
+        return raw_power(arena_.number(base), exponent);
+    }
+    // \sqrt[n]{a/b} = \sqrt[n]{a b^(n-1)} / b
+    const Rational raised = *Rational::power(Rational(denominator), Integer(degree - 1), budget_);
+    const Rational whole = Rational(base.numerator()) * raised;
+    Extracted found = extract(*whole.numerator().to_int64(), degree, budget_);
+    for (const std::int64_t d : {2, 3, 5, 7}) {  // \sqrt[4]{4} = \sqrt 2
+        while (found.inside > 1 && degree % d == 0 && degree > d) {
+            const auto exact = Integer::exact_root(Integer(found.inside), static_cast<unsigned>(d));
+            if (!exact) break;
+            found.inside = *exact->to_int64();
+            degree /= d;
         }
     }
-    if (!negative) return node;
+    const Rational outside = Rational(found.outside) * *Rational(denominator).inverse();
+    if (found.inside == 1) return arena_.number(outside);
+    const NodeId exponent = arena_.number(*Rational(degree).inverse());
+    const NodeId inside = raw_power(arena_.number(found.inside), exponent);
+    if (outside == Rational(1)) return inside;
+    return arena_.make(Kind::product, std::array{arena_.number(outside), inside});
+}
+
+/// i comes out of the square root of a negative number; an odd root of one is negative.
+NodeId CanonicalForm::root(Rational base, std::int64_t degree) {
+    if (base.sign() > 0) return positive_root(base, degree);
+    const NodeId node = positive_root(-base, degree);
     const bool odd = degree % 2 != 0;
     const NodeId unit = odd ? arena_.number(-1) : arena_.constant(Constant::i);
     return product(std::array{unit, node});

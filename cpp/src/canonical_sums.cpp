@@ -8,7 +8,7 @@
 namespace cohort {
 namespace {
 
-constexpr int kMaxRounds = 8;            // of merging, each of which leaves fewer factors
+constexpr int kMaxRounds = 8;             // of merging, each of which leaves fewer factors
 constexpr std::size_t kMaxRootBits = 62;  // of a product under one root
 
 }  // namespace
@@ -28,52 +28,50 @@ NodeId CanonicalForm::scaled(const Rational& coefficient, NodeId node) {
     return arena_.make(Kind::product, factors);
 }
 
-NodeId CanonicalForm::sum(std::span<const NodeId> terms) {
-    struct Term {
-        Rational coefficient;
-        NodeId rest;
-    };
-    std::vector<Term> list;
+/// A term as a number and what it multiplies; a number is a part of the constant.
+void CanonicalForm::add_term(NodeId term, Rational& constant, std::vector<Term>& terms) {
+    budget_.spend(16);
+    if (const Rational* value = number(term)) {
+        constant = constant + *value;
+        return;
+    }
+    const auto factors = arena_.children(term);
+    if (!arena_.is(term, Kind::product) || !number(factors[0])) {
+        terms.push_back({1, term});
+        return;
+    }
+    const Rational coefficient = *number(factors[0]);
+    const bool single = factors.size() == 2;
+    const NodeId rest = single ? factors[1] : arena_.make(Kind::product, factors.subspan(1));
+    terms.push_back({coefficient, rest});
+}
+
+NodeId CanonicalForm::sum(std::span<const NodeId> children) {
+    std::vector<Term> terms;
     Rational constant;
-    const auto add = [&](NodeId term) {
-        budget_.spend(16);
-        if (const Rational* value = number(term)) {
-            constant = constant + *value;
-            return;
-        }
-        const auto factors = arena_.children(term);
-        const bool scaled_term = arena_.is(term, Kind::product) && number(factors[0]);
-        if (!scaled_term) {
-            list.push_back({1, term});
-            return;
-        }
-        const Rational coefficient = *number(factors[0]);
-        const NodeId rest = factors.size() == 2
-                                ? factors[1]
-                                : arena_.make(Kind::product, factors.subspan(1));
-        list.push_back({coefficient, rest});
-    };
-    for (const NodeId term : terms) {
-        if (!arena_.is(term, Kind::sum)) {
-            add(term);
+    for (const NodeId child : children) {
+        if (!arena_.is(child, Kind::sum)) {
+            add_term(child, constant, terms);
             continue;
         }
-        for (std::size_t i = 0; i < arena_.at(term).count; ++i) add(arena_.child(term, i));
+        for (std::size_t i = 0; i < arena_.at(child).count; ++i) {
+            add_term(arena_.child(child, i), constant, terms);
+        }
     }
-    std::ranges::sort(list, [&](const Term& a, const Term& b) {
+    std::ranges::sort(terms, [&](const Term& a, const Term& b) {
         return structural_order(arena_, a.rest, b.rest) < 0;
     });
     std::vector<NodeId> result;
     if (!constant.is_zero()) result.push_back(arena_.number(constant));
-    for (std::size_t i = 0; i < list.size();) {
+    for (std::size_t i = 0; i < terms.size();) {
         Rational coefficient;
         std::size_t k = i;
-        for (; k < list.size() && identical(arena_, list[i].rest, list[k].rest); ++k) {
-            coefficient = coefficient + list[k].coefficient;
+        for (; k < terms.size() && identical(arena_, terms[i].rest, terms[k].rest); ++k) {
+            coefficient = coefficient + terms[k].coefficient;
         }
         // Infinity minus infinity is not nothing.
-        const bool gone = coefficient.is_zero() && is_finite(list[i].rest);
-        if (!gone) result.push_back(scaled(coefficient, list[i].rest));
+        const bool gone = coefficient.is_zero() && is_finite(terms[i].rest);
+        if (!gone) result.push_back(scaled(coefficient, terms[i].rest));
         i = k;
     }
     if (result.empty()) return arena_.number(0);
@@ -153,61 +151,45 @@ bool CanonicalForm::merge_powers(Rational& coefficient, std::vector<NodeId>& fac
     return merged;
 }
 
-/// Roots of numbers with one degree become one root; whether any did.
+/// The degree of the root of a positive integer; 0 for anything else.
+std::int64_t CanonicalForm::root_degree(NodeId factor) const {
+    if (!arena_.is(factor, Kind::power)) return 0;
+    const Rational* base = number(arena_.child(factor, 0));
+    const Rational* exponent = number(arena_.child(factor, 1));
+    const bool root = base && exponent && base->sign() > 0 && base->is_integer() &&
+                      exponent->numerator() == Integer(1) && !exponent->is_integer();
+    return root ? exponent->denominator().to_int64().value_or(0) : 0;
+}
+
+/// Two roots of numbers with one degree become one root; whether any did.
 bool CanonicalForm::merge_roots(Rational& coefficient, std::vector<NodeId>& factors) {
-    struct Root {
-        std::int64_t degree;
-        NodeId node;
-    };
-    std::vector<Root> roots;
-    for (const NodeId factor : factors) {
-        if (!arena_.is(factor, Kind::power)) continue;
-        const Rational* base = number(arena_.child(factor, 0));
-        const Rational* exponent = number(arena_.child(factor, 1));
-        const bool root = base && exponent && base->sign() > 0 && base->is_integer() &&
-                          exponent->numerator() == Integer(1) && !exponent->is_integer();
-        if (!root) continue;
-        if (const auto degree = exponent->denominator().to_int64()) {
-            roots.push_back({*degree, factor});
-        }
+    const auto degree = [&](NodeId factor) { return root_degree(factor); };
+    std::ranges::stable_sort(factors, {}, degree);
+    for (std::size_t i = 0; i + 1 < factors.size(); ++i) {
+        const std::int64_t shared = degree(factors[i]);
+        if (shared == 0 || shared != degree(factors[i + 1])) continue;
+        const Rational inside =
+            arena_.value(base_of(factors[i])) * arena_.value(base_of(factors[i + 1]));
+        if (inside.numerator().bits() > kMaxRootBits) continue;
+        const auto at = factors.begin() + static_cast<std::ptrdiff_t>(i);
+        factors.erase(at, at + 2);
+        gather(root(inside, shared), coefficient, factors);
+        return true;
     }
-    std::ranges::stable_sort(roots, {}, &Root::degree);
-    bool merged = false;
-    for (std::size_t i = 0; i + 1 < roots.size(); ++i) {
-        Root& next = roots[i + 1];
-        if (roots[i].degree != next.degree) continue;
-        const Rational product = arena_.value(base_of(roots[i].node)) *
-                                 arena_.value(base_of(next.node));
-        if (product.numerator().bits() > kMaxRootBits) continue;
-        std::erase(factors, roots[i].node);
-        std::erase(factors, next.node);
-        const NodeId joined = root(product, next.degree);
-        const std::size_t count = factors.size();
-        gather(joined, coefficient, factors);
-        merged = true;
-        const bool still_root = factors.size() == count + 1 &&
-                                arena_.is(factors.back(), Kind::power) &&
-                                number(arena_.child(factors.back(), 1)) &&
-                                *number(arena_.child(factors.back(), 1)) ==
-                                    *Rational(next.degree).inverse();
-        if (!still_root) return true;  // the next round goes on
-        next.node = factors.back();
-    }
-    return merged;
+    return false;
 }
 
 NodeId CanonicalForm::product(std::span<const NodeId> children) {
     Rational coefficient(1);
     std::vector<NodeId> factors;
     for (const NodeId child : children) gather(child, coefficient, factors);
-    for (int round = 0; round < kMaxRounds; ++round) {
-        const bool roots = factors.size() > 1 && merge_roots(coefficient, factors);
-        const bool powers = factors.size() > 1 && merge_powers(coefficient, factors);
-        if (!roots && !powers) break;
+    // Each round leaves fewer factors.
+    while (factors.size() > 1 &&
+           (merge_powers(coefficient, factors) || merge_roots(coefficient, factors))) {
+        budget_.spend(static_cast<std::int64_t>(factors.size()) * 16);
     }
-    std::ranges::sort(factors, [&](NodeId a, NodeId b) {
-        return structural_order(arena_, a, b) < 0;
-    });
+    std::ranges::sort(factors,
+                      [&](NodeId a, NodeId b) { return structural_order(arena_, a, b) < 0; });
     const bool nothing = coefficient.is_zero() &&
                          std::ranges::all_of(factors, [&](NodeId f) { return is_finite(f); });
     if (nothing || factors.empty()) return arena_.number(coefficient);
@@ -216,7 +198,8 @@ NodeId CanonicalForm::product(std::span<const NodeId> children) {
     if (factors.size() == 1 && arena_.is(factors[0], Kind::sum) && !coefficient.is_zero()) {
         std::vector<NodeId> terms;
         for (std::size_t i = 0; i < arena_.at(factors[0]).count; ++i) {
-            terms.push_back(product(std::array{arena_.number(coefficient), arena_.child(factors[0], i)}));
+            terms.push_back(
+                product(std::array{arena_.number(coefficient), arena_.child(factors[0], i)}));
         }
         return sum(terms);
     }

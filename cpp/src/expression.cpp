@@ -9,32 +9,37 @@ namespace cohort {
 
 namespace {
 
+// clang-format off
 constexpr std::array kKindNames = {
-    "number",   "symbol", "constant", "word",    "dots",     "sum",        "product",   "power",
-    "call",     "apply",  "big",      "plus_minus", "percent", "degree",   "quantity",  "based",
-    "tuple",    "list",   "set",      "builder", "interval", "unite",      "intersect", "difference",
-    "matrix",   "cases",  "number_set", "relation", "all",   "ratio",      "residue",   "not",
+    "number", "symbol", "constant", "word", "dots", "sum", "product", "power", "call", "apply",
+    "big", "plus_minus", "percent", "degree", "quantity", "based", "tuple", "list", "set",
+    "builder", "interval", "unite", "intersect", "difference", "matrix", "cases", "number_set",
+    "relation", "all", "ratio", "residue", "not",
 };
+// clang-format on
 static_assert(kKindNames.size() == static_cast<std::size_t>(Kind::negation) + 1);
 
 constexpr std::array kConstantNames = {"pi", "e", "i", "infinity", "undefined"};
 
+// clang-format off
 constexpr std::array kFunctionNames = {
-    "sin",  "cos",  "tan",  "cot",  "sec",  "csc",  "arcsin", "arccos", "arctan", "arccot",
-    "arcsec", "arccsc", "sinh", "cosh", "tanh", "coth", "sech", "csch", "arsinh", "arcosh",
-    "artanh", "exp", "ln", "log", "abs", "floor", "ceil", "sign", "factorial", "double_factorial",
-    "binomial", "permutations", "gcd", "lcm", "max", "min", "modulo", "re", "im", "conj", "arg",
-    "cis",
+    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "arccot", "arcsec",
+    "arccsc", "sinh", "cosh", "tanh", "coth", "sech", "csch", "arsinh", "arcosh", "artanh", "exp",
+    "ln", "log", "abs", "floor", "ceil", "sign", "factorial", "double_factorial", "binomial",
+    "permutations", "gcd", "lcm", "max", "min", "modulo", "re", "im", "conj", "arg", "cis",
 };
+// clang-format on
 static_assert(kFunctionNames.size() == static_cast<std::size_t>(Function::cis) + 1);
 
 constexpr std::array kBigNames = {"big_sum", "big_product", "integral", "limit"};
 
+// clang-format off
 constexpr std::array kRelationNames = {
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "approx", "in",
     "not_in", "subset", "equivalent", "not_equivalent", "divides", "not_divides", "maps_to",
     "implies", "parallel", "perpendicular", "similar",
 };
+// clang-format on
 static_assert(kRelationNames.size() == static_cast<std::size_t>(Relation::similar) + 1);
 
 bool has_name(Kind kind) {

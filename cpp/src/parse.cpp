@@ -41,10 +41,16 @@ NodeId Parser::joined(Kind kind, std::size_t mark) {
 
 bool Parser::at_list_end() const {
     switch (peek().sign) {
-        case Sign::end: case Sign::close_paren: case Sign::close_bracket: case Sign::close_brace:
-        case Sign::close_set: case Sign::close_angle: case Sign::row: case Sign::cell:
-        case Sign::finish: case Sign::no_bracket:
-            return true;
+        case Sign::end:
+        case Sign::close_paren:
+        case Sign::close_bracket:
+        case Sign::close_brace:
+        case Sign::close_set:
+        case Sign::close_angle:
+        case Sign::row:
+        case Sign::cell:
+        case Sign::finish:
+        case Sign::no_bracket: return true;
         default: return false;
     }
 }
@@ -102,9 +108,9 @@ NodeId Parser::list() {
 }
 
 NodeId Parser::answer() {
-    const bool opening = sees(Sign::relation) &&
-                         (peek().code == static_cast<std::uint8_t>(Relation::equal) ||
-                          peek().code == static_cast<std::uint8_t>(Relation::approx));
+    const bool opening =
+        sees(Sign::relation) && (peek().code == static_cast<std::uint8_t>(Relation::equal) ||
+                                 peek().code == static_cast<std::uint8_t>(Relation::approx));
     if (opening) take();
     const NodeId node = list();
     expect(Sign::end);
@@ -119,9 +125,7 @@ constexpr std::size_t kMaxText = 16384;  // bytes of an answer
 std::string_view trimmed(std::string_view text) {
     text = strip(text, " \t\r\n*`\"");
     const std::string_view rest = strip_right(text, ".,;:? \t\r\n*`\"");
-    return text.ends_with("...") || rest.ends_with('\\') || rest.ends_with("\\right")
-               ? text
-               : rest;
+    return text.ends_with("...") || rest.ends_with('\\') || rest.ends_with("\\right") ? text : rest;
 }
 
 std::optional<NodeId> parse_tokens(std::string_view text, const Reading& reading, Arena& arena,

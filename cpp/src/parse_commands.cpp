@@ -27,9 +27,13 @@ struct Arity {
 
 Arity arity(Function function) {
     switch (function) {
-        case Function::gcd: case Function::lcm: case Function::max: case Function::min:
-            return {1, kMaxCells};
-        case Function::binomial: case Function::permutations: case Function::modulo: return {2, 2};
+        case Function::gcd:
+        case Function::lcm:
+        case Function::max:
+        case Function::min: return {1, kMaxCells};
+        case Function::binomial:
+        case Function::permutations:
+        case Function::modulo: return {2, 2};
         default: return {1, 1};
     }
 }
@@ -143,10 +147,10 @@ NodeId Parser::function_argument() {
         const NodeId factor = operand();
         scratch_.push_back(factor);
         if (in_integral_ && at_differential()) break;
-    } while (sees(Sign::letter) ? peek().text != "e" && !unit_ahead()
-             : sees(Sign::constant)
-                 ? true
-                 : numbers_only && (sees(Sign::open_paren) || sees(Sign::frac) || sees(Sign::root)));
+    } while (sees(Sign::letter)     ? peek().text != "e" && !unit_ahead()
+             : sees(Sign::constant) ? true
+                                    : numbers_only && (sees(Sign::open_paren) || sees(Sign::frac) ||
+                                                       sees(Sign::root)));
     return joined(Kind::product, mark);
 }
 
@@ -157,9 +161,9 @@ NodeId Parser::call(Function function, NodeId base) {
     const bool set = sees(Sign::open_set);
     const bool brackets = sees(Sign::open_paren) || sees(Sign::open_bracket) || set;
     if (brackets && (allowed.most > 1 || sees(Sign::open_paren))) {
-        const Sign close = set                         ? Sign::close_set
+        const Sign close = set                      ? Sign::close_set
                            : sees(Sign::open_paren) ? Sign::close_paren
-                                                       : Sign::close_bracket;
+                                                    : Sign::close_bracket;
         take();
         const Scoped<std::size_t> bars(bars_, 0);
         const Scoped<bool> outside(in_set_, false);
@@ -196,8 +200,8 @@ NodeId Parser::function() {
         }
     }
     // log2(8) has base 2; log 2 has not.
-    const bool glued = function == Function::log && !base && sees(Sign::number) &&
-                       !peek().spaced && sees(Sign::open_paren, 1);
+    const bool glued = function == Function::log && !base && sees(Sign::number) && !peek().spaced &&
+                       sees(Sign::open_paren, 1);
     if (glued) base = number(false);
     if (function == Function::log && !base) {
         const bool ten = !reading_.log_is_ln || token.text.ends_with("lg");

@@ -109,8 +109,7 @@ NodeId Parser::signed_value() {
         if (any) fail();
         const bool flipped = take().sign == Sign::minus_plus;
         const NodeId right = expression(Level::product);
-        const NodeId node =
-            arena_.make(Kind::plus_minus, std::array{arena_.number(0), right});
+        const NodeId node = arena_.make(Kind::plus_minus, std::array{arena_.number(0), right});
         arena_.at(node).flag = flipped;
         return node;
     }
@@ -192,13 +191,31 @@ NodeId Parser::degrees(NodeId node) {
 
 bool Parser::starts_value(const Token& token) const {
     switch (token.sign) {
-        case Sign::number: case Sign::letter: case Sign::name: case Sign::constant:
-        case Sign::function: case Sign::frac: case Sign::root: case Sign::surd: case Sign::binom:
-        case Sign::accent: case Sign::overline: case Sign::figure: case Sign::big: case Sign::begin:
-        case Sign::number_set: case Sign::currency: case Sign::dots: case Sign::open_paren:
-        case Sign::open_bracket: case Sign::open_brace: case Sign::open_set: case Sign::open_angle:
-        case Sign::open_floor: case Sign::open_ceil: case Sign::empty_set:
-            return true;
+        case Sign::number:
+        case Sign::letter:
+        case Sign::name:
+        case Sign::constant:
+        case Sign::function:
+        case Sign::frac:
+        case Sign::root:
+        case Sign::surd:
+        case Sign::binom:
+        case Sign::accent:
+        case Sign::overline:
+        case Sign::figure:
+        case Sign::big:
+        case Sign::begin:
+        case Sign::number_set:
+        case Sign::currency:
+        case Sign::dots:
+        case Sign::open_paren:
+        case Sign::open_bracket:
+        case Sign::open_brace:
+        case Sign::open_set:
+        case Sign::open_angle:
+        case Sign::open_floor:
+        case Sign::open_ceil:
+        case Sign::empty_set: return true;
         case Sign::double_bar: return bars_ == 0;
         case Sign::bar: return bars_ == 0 && !in_set_ && closes_bar_later();
         default: return false;
@@ -211,11 +228,13 @@ bool Parser::closes_bar_later() const {
     for (std::size_t i = next_ + 1; i < tokens_.size(); ++i) {
         budget_.spend();
         switch (tokens_[i].sign) {
-            case Sign::open_paren: case Sign::open_bracket: case Sign::open_brace:
-            case Sign::open_set:
-                ++depth;
-                break;
-            case Sign::close_paren: case Sign::close_bracket: case Sign::close_brace:
+            case Sign::open_paren:
+            case Sign::open_bracket:
+            case Sign::open_brace:
+            case Sign::open_set: ++depth; break;
+            case Sign::close_paren:
+            case Sign::close_bracket:
+            case Sign::close_brace:
             case Sign::close_set:
                 if (depth-- == 0) return false;
                 break;

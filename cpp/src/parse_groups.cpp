@@ -66,8 +66,8 @@ NodeId Parser::matrix_of_rows(std::size_t mark) {
     const std::size_t rows = scratch_.size() - mark;
     for (std::size_t i = mark; i < mark + rows; ++i) {
         const Node& row = arena_.at(scratch_[i]);
-        const bool list = row.kind == Kind::tuple ||
-                          (row.kind == Kind::interval && row.flag && row.flag2);
+        const bool list =
+            row.kind == Kind::tuple || (row.kind == Kind::interval && row.flag && row.flag2);
         if (!list || row.count != columns) fail();
     }
     if (rows * columns > kMaxCells) throw LimitReached{};
@@ -217,8 +217,7 @@ NodeId Parser::matrix(std::string_view name) {
     }
     end_environment(name);
     if (columns == 0 || in_row != 0) fail();
-    const NodeId node =
-        arena_.make(Kind::matrix, std::span(scratch_).subspan(mark));
+    const NodeId node = arena_.make(Kind::matrix, std::span(scratch_).subspan(mark));
     arena_.at(node).index = static_cast<std::uint32_t>(columns);
     scratch_.resize(mark);
     return node;

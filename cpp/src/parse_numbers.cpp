@@ -110,7 +110,8 @@ NodeId Parser::number(bool mixed) {
     NodeId node = literal(token.text);
     while (sees(Sign::name) && arena_.is(node, Kind::number)) {
         const auto word = number_word(lowered(peek().text));
-        if (!word || word->role < NumberWord::Role::hundred || word->role == NumberWord::Role::part) {
+        if (!word || word->role < NumberWord::Role::hundred ||
+            word->role == NumberWord::Role::part) {
             break;
         }
         take();
@@ -156,8 +157,8 @@ NodeId Parser::mixed_number(const Token& whole) {
     const Fraction part = *fraction_ahead();
     if (part.numerator >= part.denominator) fail();
     next_ += part.tokens;
-    const Rational value = Rational(integer(digits_of(whole.text).all)) +
-                           ratio_of(part.numerator, part.denominator);
+    const Rational value =
+        Rational(integer(digits_of(whole.text).all)) + ratio_of(part.numerator, part.denominator);
     return arena_.number(value);
 }
 

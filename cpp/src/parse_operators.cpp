@@ -18,13 +18,20 @@ Level Parser::level_of(const Token& token) const {
         case Sign::modulus: return Level::modulus;
         case Sign::open_paren:
             return peek(1).sign == Sign::modulo ? Level::modulus : Level::product;
-        case Sign::cup: case Sign::without: case Sign::except: return Level::unite;
+        case Sign::cup:
+        case Sign::without:
+        case Sign::except: return Level::unite;
         case Sign::cap: return Level::intersect;
         case Sign::colon: return in_set_ ? Level::none : Level::ratio;
-        case Sign::over: case Sign::choose: return Level::over;
-        case Sign::plus: case Sign::minus: case Sign::plus_minus: case Sign::minus_plus:
-            return Level::sum;
-        case Sign::times: case Sign::divide: case Sign::modulo: return Level::product;
+        case Sign::over:
+        case Sign::choose: return Level::over;
+        case Sign::plus:
+        case Sign::minus:
+        case Sign::plus_minus:
+        case Sign::minus_plus: return Level::sum;
+        case Sign::times:
+        case Sign::divide:
+        case Sign::modulo: return Level::product;
         default:
             if (in_integral_ && at_differential()) return Level::none;
             return starts_value(token) ? Level::product : Level::none;
@@ -79,10 +86,10 @@ NodeId Parser::relations(NodeId left) {
     const std::size_t mark = scratch_.size();
     while (level_of(peek()) == Level::relation) {
         const Token token = take();
-        const Relation which = token.sign == Sign::relation ? static_cast<Relation>(token.code)
-                                                            : Relation::divides;
-        const bool member = which == Relation::in || which == Relation::not_in ||
-                            which == Relation::subset;
+        const Relation which =
+            token.sign == Sign::relation ? static_cast<Relation>(token.code) : Relation::divides;
+        const bool member =
+            which == Relation::in || which == Relation::not_in || which == Relation::subset;
         const Scoped<bool> interval(interval_, interval_ || member);
         const NodeId right = member ? set_operand(Level::modulus) : expression(Level::modulus);
         scratch_.push_back(arena_.relation(which, left, right));
@@ -116,7 +123,8 @@ NodeId Parser::ratio(NodeId left) {
             const std::string_view half = arena_.name(right);
             if (half == "am" || half == "pm") {
                 scratch_.resize(mark);
-                return arena_.word(to_string(arena_, left).append(":").append(shown).append(" ").append(half));
+                return arena_.word(
+                    to_string(arena_, left).append(":").append(shown).append(" ").append(half));
             }
         }
         scratch_.push_back(right);
@@ -147,8 +155,8 @@ NodeId Parser::set_operand(Level least) {
     const NodeId node = set_items(Sign::close_brace);
     if (!arena_.is(node, Kind::set) || arena_.at(node).count != 1) return node;
     const Kind inside = arena_.at(arena_.child(node, 0)).kind;
-    const bool group = inside == Kind::interval || inside == Kind::set || inside == Kind::number_set ||
-                       inside == Kind::unite;
+    const bool group = inside == Kind::interval || inside == Kind::set ||
+                       inside == Kind::number_set || inside == Kind::unite;
     return group ? arena_.child(node, 0) : node;
 }
 

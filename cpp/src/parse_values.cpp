@@ -16,7 +16,8 @@ NodeId Parser::value() {
         case Sign::root: return root();
         case Sign::surd: return surd();
         case Sign::binom: return binomial();
-        case Sign::accent: case Sign::overline: return accented();
+        case Sign::accent:
+        case Sign::overline: return accented();
         case Sign::figure: return figure();
         case Sign::big: return big();
         case Sign::begin: return environment();
@@ -36,7 +37,8 @@ NodeId Parser::value() {
         case Sign::open_angle: return angle();
         case Sign::open_floor: return between(Sign::close_floor, Function::floor);
         case Sign::open_ceil: return between(Sign::close_ceil, Function::ceil);
-        case Sign::bar: case Sign::double_bar: return bars(peek().sign);
+        case Sign::bar:
+        case Sign::double_bar: return bars(peek().sign);
         default: fail();
     }
 }
@@ -207,8 +209,8 @@ NodeId Parser::accented() {
         if (accept(Sign::subscript)) name.append("_").append(script());
     } while (braced && sees(Sign::letter));
     if (braced) expect(Sign::close_brace);
-    const bool unit_vector = mark.text == "\\hat" && name.size() == start + 1 &&
-                             is_one_of(name.back(), "ijk");
+    const bool unit_vector =
+        mark.text == "\\hat" && name.size() == start + 1 && is_one_of(name.back(), "ijk");
     if (unit_vector) return arena_.symbol(std::string("\\mathbf ") + name.back());
     return arena_.symbol(name);
 }

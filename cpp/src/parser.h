@@ -19,7 +19,16 @@ struct NotUnderstood {};
 
 /// How tightly an operator binds, loosest first.
 enum class Level : std::uint8_t {
-    none, implies, relation, modulus, unite, intersect, ratio, over, sum, product,
+    none,
+    implies,
+    relation,
+    modulus,
+    unite,
+    intersect,
+    ratio,
+    over,
+    sum,
+    product,
 };
 
 class Parser {
@@ -129,8 +138,9 @@ private:
     bool opened_by_set() const;
     bool unbounded(NodeId node) const;
 
-    // parse_words.cpp: units and prose
+    // parse_words.cpp and parse_units.cpp
     NodeId words();
+    std::optional<std::int64_t> whole_in_words();
     NodeId number_words();
     bool unit_ahead() const;
     NodeId measure(NodeId value);
@@ -148,10 +158,10 @@ private:
     std::size_t next_ = 0;
     std::size_t depth_ = 0;
     std::vector<NodeId> scratch_;
-    std::size_t bars_ = 0;       // open in the innermost bracket
-    bool in_set_ = false;        // `|` and `:` end an element
-    bool in_integral_ = false;   // `dx` ends a product
-    bool interval_ = false;      // (a, b) is an interval here
+    std::size_t bars_ = 0;      // open in the innermost bracket
+    bool in_set_ = false;       // `|` and `:` end an element
+    bool in_integral_ = false;  // `dx` ends a product
+    bool interval_ = false;     // (a, b) is an interval here
     std::optional<bool> imaginary_;
     std::string functions_;  // letters that were read as names of functions
 };
@@ -183,6 +193,9 @@ private:
     T& place_;
     T before_;
 };
+
+/// `p.m.` and `PM` are `pm`; other words are in lower case.
+std::string plain_word(std::string_view text);
 
 /// A text of words that is no formula as one word; nothing when it has signs of a formula.
 std::optional<NodeId> prose(std::string_view text, std::span<const Token> tokens, Arena& arena);

@@ -10,6 +10,7 @@
 
 namespace cohort {
 
+// clang-format off
 enum class Sign : std::uint8_t {
     end,
     unknown,  // no formula has it
@@ -47,6 +48,7 @@ enum class Sign : std::uint8_t {
     // Between statements
     comma, semicolon, conjunction, disjunction, row, cell, except,
 };
+// clang-format on
 
 enum class Style : std::uint8_t { plain, roman, bold };
 

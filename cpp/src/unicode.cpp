@@ -14,6 +14,7 @@ struct Spelling {
 };
 
 // Sorted by code point.
+// clang-format off
 constexpr std::array kSpellings{
     Spelling{0xA0, " "}, Spelling{0xA3, "\\pounds "}, Spelling{0xA5, "\\yen "},
     Spelling{0xB0, "^{\\circ}"}, Spelling{0xB1, "\\pm "}, Spelling{0xB5, "\\mu "},
@@ -32,11 +33,10 @@ constexpr std::array kSpellings{
     Spelling{0x3C5, "\\upsilon "}, Spelling{0x3C6, "\\phi "}, Spelling{0x3C7, "\\chi "},
     Spelling{0x3C8, "\\psi "}, Spelling{0x3C9, "\\omega "}, Spelling{0x3D1, "\\theta "},
     Spelling{0x3D5, "\\phi "}, Spelling{0x3F5, "\\epsilon "}, Spelling{0x2010, "-"},
-    Spelling{0x2011, "-"}, Spelling{0x2012, "-"}, Spelling{0x2013, "-"},
-    Spelling{0x2016, "\\| "}, Spelling{0x2018, "'"}, Spelling{0x2019, "'"},
-    Spelling{0x201C, "\""}, Spelling{0x201D, "\""}, Spelling{0x2022, "\\cdot "},
-    Spelling{0x2026, "\\dots "}, Spelling{0x202F, " "}, Spelling{0x2032, "'"},
-    Spelling{0x2033, "''"}, Spelling{0x2044, "/"}, Spelling{0x205F, " "},
+    Spelling{0x2011, "-"}, Spelling{0x2012, "-"}, Spelling{0x2013, "-"}, Spelling{0x2016, "\\| "},
+    Spelling{0x2018, "'"}, Spelling{0x2019, "'"}, Spelling{0x201C, "\""}, Spelling{0x201D, "\""},
+    Spelling{0x2022, "\\cdot "}, Spelling{0x2026, "\\dots "}, Spelling{0x202F, " "},
+    Spelling{0x2032, "'"}, Spelling{0x2033, "''"}, Spelling{0x2044, "/"}, Spelling{0x205F, " "},
     Spelling{0x20AC, "\\euro "}, Spelling{0x20B9, "\\rupee "}, Spelling{0x2102, "\\mathbb{C}"},
     Spelling{0x2103, "^{\\circ}C"}, Spelling{0x2109, "^{\\circ}F"},
     Spelling{0x2115, "\\mathbb{N}"}, Spelling{0x211A, "\\mathbb{Q}"},
@@ -68,6 +68,7 @@ constexpr std::array kSpellings{
     Spelling{0x27F9, "\\implies "}, Spelling{0x2A7D, "\\le "}, Spelling{0x2A7E, "\\ge "},
     Spelling{0x3000, " "}, Spelling{0x3001, ","}, Spelling{0x3002, "."}, Spelling{0xFE63, "-"},
 };
+// clang-format on
 static_assert(std::ranges::is_sorted(kSpellings, {}, &Spelling::code));
 
 struct CodePoint {
@@ -156,7 +157,8 @@ std::size_t script(std::string_view text, std::size_t i, char mark, char (*plain
 }  // namespace
 
 bool has_unicode(std::string_view text) {
-    return std::ranges::any_of(text, [](char c) { return (static_cast<unsigned>(c) & 0x80U) != 0; });
+    return std::ranges::any_of(text,
+                               [](char c) { return (static_cast<unsigned>(c) & 0x80U) != 0; });
 }
 
 std::string spell_out(std::string_view text) {

@@ -12,7 +12,7 @@ using std::string_view_literals::operator""sv;
 
 struct Entry {
     std::string_view name;
-    Meaning meaning;
+    Meaning meaning{};
 };
 
 template <typename Code>
@@ -25,53 +25,60 @@ constexpr Entry entry(std::string_view name, Constant c) { return entry(name, Si
 constexpr Entry entry(std::string_view name, Relation r) { return entry(name, Sign::relation, r); }
 constexpr Entry entry(std::string_view name, Big b) { return entry(name, Sign::big, b); }
 
-// Sorted by name when the program is compiled, because they are searched by halves.
+// Functions and constants that have the same name as a command and in plain text.
+// clang-format off
+constexpr std::array kShared{
+    entry("sin", Function::sin), entry("cos", Function::cos), entry("tan", Function::tan),
+    entry("cot", Function::cot), entry("sec", Function::sec), entry("csc", Function::csc),
+    entry("arcsin", Function::arcsin), entry("arccos", Function::arccos),
+    entry("arctan", Function::arctan), entry("arccot", Function::arccot),
+    entry("arcsec", Function::arcsec), entry("arccsc", Function::arccsc),
+    entry("sinh", Function::sinh), entry("cosh", Function::cosh), entry("tanh", Function::tanh),
+    entry("coth", Function::coth), entry("sech", Function::sech), entry("csch", Function::csch),
+    entry("exp", Function::exp), entry("ln", Function::ln), entry("log", Function::log),
+    entry("lg", Function::log), entry("gcd", Function::gcd), entry("lcm", Function::lcm),
+    entry("max", Function::max), entry("min", Function::min), entry("arg", Function::arg),
+    entry("cis", Function::cis), entry("pi", Constant::pi), entry("cbrt", Sign::surd, 3),
+    entry("sgn", Function::sign), entry("arsinh", Function::arsinh),
+    entry("arcosh", Function::arcosh), entry("artanh", Function::artanh),
+    entry("tg", Function::tan), entry("ctg", Function::cot), entry("Re", Function::re),
+    entry("Im", Function::im),
+};
+// clang-format on
+
+// Sorted by name when the program is compiled, because the tables are searched by halves.
 template <std::size_t N>
-constexpr std::array<Entry, N> sorted(std::array<Entry, N> table) {
+constexpr auto with_shared(const std::array<Entry, N>& own) {
+    std::array<Entry, N + kShared.size()> table{};
+    std::ranges::copy(kShared, table.begin());
+    std::ranges::copy(own, table.begin() + kShared.size());
     std::ranges::sort(table, {}, &Entry::name);
     return table;
 }
 
-// Functions and constants that have the same name as a command and in plain text.
-#define COHORT_SHARED_NAMES                                                                       \
-    entry("sin", Function::sin), entry("cos", Function::cos), entry("tan", Function::tan),        \
-        entry("cot", Function::cot), entry("sec", Function::sec), entry("csc", Function::csc),    \
-        entry("arcsin", Function::arcsin), entry("arccos", Function::arccos),                     \
-        entry("arctan", Function::arctan), entry("arccot", Function::arccot),                     \
-        entry("arcsec", Function::arcsec), entry("arccsc", Function::arccsc),                     \
-        entry("sinh", Function::sinh), entry("cosh", Function::cosh),                             \
-        entry("tanh", Function::tanh), entry("coth", Function::coth),                             \
-        entry("sech", Function::sech), entry("csch", Function::csch), entry("exp", Function::exp), \
-        entry("ln", Function::ln), entry("log", Function::log), entry("lg", Function::log),       \
-        entry("gcd", Function::gcd), entry("lcm", Function::lcm), entry("max", Function::max),    \
-        entry("min", Function::min), entry("arg", Function::arg), entry("cis", Function::cis),    \
-        entry("pi", Constant::pi), entry("cbrt", Sign::surd, 3), entry("sgn", Function::sign),    \
-        entry("arsinh", Function::arsinh), entry("arcosh", Function::arcosh),                     \
-        entry("artanh", Function::artanh), entry("tg", Function::tan), entry("ctg", Function::cot), entry("Re", Function::re),           \
-        entry("Im", Function::im)
-
-constexpr auto kCommands = sorted(std::array{
-    COHORT_SHARED_NAMES,
+// clang-format off
+constexpr auto kCommands = with_shared(std::array{
     entry("infty", Constant::infinity), entry("frac", Sign::frac), entry("dfrac", Sign::frac),
     entry("tfrac", Sign::frac), entry("cfrac", Sign::frac), entry("nicefrac", Sign::frac),
     entry("sfrac", Sign::frac), entry("sqrt", Sign::root), entry("surd", Sign::surd, 2),
     entry("binom", Sign::binom), entry("dbinom", Sign::binom), entry("tbinom", Sign::binom),
     entry("vec", Sign::accent), entry("hat", Sign::accent), entry("widehat", Sign::accent),
     entry("tilde", Sign::accent), entry("overrightarrow", Sign::accent),
-    entry("overline", Sign::overline), entry("bar", Sign::overline), entry("dot", Sign::dot_accent),
-    entry("angle", Sign::figure), entry("triangle", Sign::figure),
+    entry("overline", Sign::overline), entry("bar", Sign::overline),
+    entry("dot", Sign::dot_accent), entry("angle", Sign::figure), entry("triangle", Sign::figure),
     entry("measuredangle", Sign::figure), entry("sum", Big::sum), entry("prod", Big::product),
     entry("int", Big::integral), entry("lim", Big::limit), entry("emptyset", Sign::empty_set),
     entry("varnothing", Sign::empty_set), entry("ldots", Sign::dots), entry("dots", Sign::dots),
     entry("cdots", Sign::dots), entry("dotsc", Sign::dots), entry("dotsb", Sign::dots),
     entry("vdots", Sign::dots), entry("euro", Sign::currency), entry("pounds", Sign::currency),
-    entry("yen", Sign::currency), entry("rupee", Sign::currency), entry("langle", Sign::open_angle),
-    entry("rangle", Sign::close_angle), entry("lfloor", Sign::open_floor),
-    entry("rfloor", Sign::close_floor), entry("lceil", Sign::open_ceil),
-    entry("rceil", Sign::close_ceil), entry("lbrace", Sign::open_set),
-    entry("rbrace", Sign::close_set), entry("lbrack", Sign::open_bracket),
-    entry("rbrack", Sign::close_bracket), entry("vert", Sign::bar), entry("lvert", Sign::bar),
-    entry("rvert", Sign::bar), entry("Vert", Sign::double_bar), entry("lVert", Sign::double_bar),
+    entry("yen", Sign::currency), entry("rupee", Sign::currency),
+    entry("langle", Sign::open_angle), entry("rangle", Sign::close_angle),
+    entry("lfloor", Sign::open_floor), entry("rfloor", Sign::close_floor),
+    entry("lceil", Sign::open_ceil), entry("rceil", Sign::close_ceil),
+    entry("lbrace", Sign::open_set), entry("rbrace", Sign::close_set),
+    entry("lbrack", Sign::open_bracket), entry("rbrack", Sign::close_bracket),
+    entry("vert", Sign::bar), entry("lvert", Sign::bar), entry("rvert", Sign::bar),
+    entry("Vert", Sign::double_bar), entry("lVert", Sign::double_bar),
     entry("rVert", Sign::double_bar), entry("pm", Sign::plus_minus), entry("mp", Sign::minus_plus),
     entry("cdot", Sign::times), entry("times", Sign::times), entry("ast", Sign::times),
     entry("div", Sign::divide), entry("prime", Sign::prime), entry("degree", Sign::degree),
@@ -95,36 +102,37 @@ constexpr auto kCommands = sorted(std::array{
     entry("cup", Sign::cup), entry("cap", Sign::cap), entry("setminus", Sign::without),
     entry("backslash", Sign::without), entry("land", Sign::conjunction),
     entry("wedge", Sign::conjunction), entry("lor", Sign::disjunction),
-    entry("vee", Sign::disjunction), entry("percent", Sign::percent),
-    entry("alpha", Sign::letter), entry("beta", Sign::letter), entry("gamma", Sign::letter),
-    entry("delta", Sign::letter), entry("epsilon", Sign::letter), entry("varepsilon", Sign::letter),
-    entry("zeta", Sign::letter), entry("eta", Sign::letter), entry("theta", Sign::letter),
-    entry("vartheta", Sign::letter), entry("iota", Sign::letter), entry("kappa", Sign::letter),
-    entry("lambda", Sign::letter), entry("mu", Sign::letter), entry("nu", Sign::letter),
-    entry("xi", Sign::letter), entry("rho", Sign::letter), entry("varrho", Sign::letter),
-    entry("sigma", Sign::letter), entry("tau", Sign::letter), entry("upsilon", Sign::letter),
-    entry("phi", Sign::letter), entry("varphi", Sign::letter), entry("chi", Sign::letter),
-    entry("psi", Sign::letter), entry("omega", Sign::letter), entry("Gamma", Sign::letter),
-    entry("Delta", Sign::letter), entry("Theta", Sign::letter), entry("Lambda", Sign::letter),
-    entry("Xi", Sign::letter), entry("Pi", Sign::letter), entry("Sigma", Sign::letter),
-    entry("Phi", Sign::letter), entry("Psi", Sign::letter), entry("Omega", Sign::letter),
-    entry("ell", Sign::letter),
+    entry("vee", Sign::disjunction), entry("percent", Sign::percent), entry("alpha", Sign::letter),
+    entry("beta", Sign::letter), entry("gamma", Sign::letter), entry("delta", Sign::letter),
+    entry("epsilon", Sign::letter), entry("varepsilon", Sign::letter), entry("zeta", Sign::letter),
+    entry("eta", Sign::letter), entry("theta", Sign::letter), entry("vartheta", Sign::letter),
+    entry("iota", Sign::letter), entry("kappa", Sign::letter), entry("lambda", Sign::letter),
+    entry("mu", Sign::letter), entry("nu", Sign::letter), entry("xi", Sign::letter),
+    entry("rho", Sign::letter), entry("varrho", Sign::letter), entry("sigma", Sign::letter),
+    entry("tau", Sign::letter), entry("upsilon", Sign::letter), entry("phi", Sign::letter),
+    entry("varphi", Sign::letter), entry("chi", Sign::letter), entry("psi", Sign::letter),
+    entry("omega", Sign::letter), entry("Gamma", Sign::letter), entry("Delta", Sign::letter),
+    entry("Theta", Sign::letter), entry("Lambda", Sign::letter), entry("Xi", Sign::letter),
+    entry("Pi", Sign::letter), entry("Sigma", Sign::letter), entry("Phi", Sign::letter),
+    entry("Psi", Sign::letter), entry("Omega", Sign::letter), entry("ell", Sign::letter),
 });
+// clang-format on
 
-constexpr auto kWords = sorted(std::array{
-    COHORT_SHARED_NAMES,
-    entry("log10", Function::log), entry("asin", Function::arcsin), entry("acos", Function::arccos),
-    entry("atan", Function::arctan), entry("abs", Function::abs), entry("floor", Function::floor),
-    entry("ceil", Function::ceil), entry("ceiling", Function::ceil),
-    entry("factorial", Function::factorial), entry("binom", Function::binomial),
-    entry("binomial", Function::binomial), entry("sqrt", Sign::surd, 2),
-    entry("infinity", Constant::infinity), entry("infty", Constant::infinity),
-    entry("inf", Constant::infinity), entry("oo", Constant::infinity),
-    entry("undefined", Constant::undefined), entry("DNE", Constant::undefined),
-    entry("and", Sign::conjunction), entry("or", Sign::disjunction), entry("mod", Sign::modulo),
-    entry("modulo", Sign::modulo), entry("choose", Sign::choose), entry("plus", Sign::plus),
-    entry("minus", Sign::minus), entry("negative", Sign::minus), entry("times", Sign::times),
-    entry("over", Sign::over), entry("squared", Sign::squared, 2), entry("cubed", Sign::squared, 3),
+// clang-format off
+constexpr auto kWords = with_shared(std::array{
+    entry("log10", Function::log), entry("asin", Function::arcsin),
+    entry("acos", Function::arccos), entry("atan", Function::arctan), entry("abs", Function::abs),
+    entry("floor", Function::floor), entry("ceil", Function::ceil),
+    entry("ceiling", Function::ceil), entry("factorial", Function::factorial),
+    entry("binom", Function::binomial), entry("binomial", Function::binomial),
+    entry("sqrt", Sign::surd, 2), entry("infinity", Constant::infinity),
+    entry("infty", Constant::infinity), entry("inf", Constant::infinity),
+    entry("oo", Constant::infinity), entry("undefined", Constant::undefined),
+    entry("DNE", Constant::undefined), entry("and", Sign::conjunction),
+    entry("or", Sign::disjunction), entry("mod", Sign::modulo), entry("modulo", Sign::modulo),
+    entry("choose", Sign::choose), entry("plus", Sign::plus), entry("minus", Sign::minus),
+    entry("negative", Sign::minus), entry("times", Sign::times), entry("over", Sign::over),
+    entry("squared", Sign::squared, 2), entry("cubed", Sign::squared, 3),
     entry("percent", Sign::percent), entry("degree", Sign::degree), entry("degrees", Sign::degree),
     entry("except", Sign::except), entry("excluding", Sign::except), entry("union", Sign::cup),
     entry("cup", Sign::cup), entry("intersection", Sign::cap), entry("dollars", Sign::currency),
@@ -135,12 +143,14 @@ constexpr auto kWords = sorted(std::array{
     entry("lambda", Sign::letter), entry("sigma", Sign::letter), entry("omega", Sign::letter),
     entry("phi", Sign::letter), entry("rho", Sign::letter), entry("tau", Sign::letter),
 });
+// clang-format on
 
 struct ShapedCommand {
     std::string_view name;
     Shape shape;
 };
 
+// clang-format off
 constexpr std::array kShapes{
     ShapedCommand{"Bbb", Shape::set}, ShapedCommand{"Big", Shape::bracket},
     ShapedCommand{"Bigg", Shape::bracket}, ShapedCommand{"Biggl", Shape::bracket},
@@ -171,6 +181,7 @@ constexpr std::array kShapes{
     ShapedCommand{"texttt", Shape::roman}, ShapedCommand{"underline", Shape::wrap},
     ShapedCommand{"vspace", Shape::dropped},
 };
+// clang-format on
 static_assert(std::ranges::is_sorted(kShapes, {}, &ShapedCommand::name));
 
 struct NamedNumber {
@@ -179,6 +190,7 @@ struct NamedNumber {
 };
 
 using Role = NumberWord::Role;
+// clang-format off
 constexpr std::array kNumberWords{
     NamedNumber{"billion", {Role::scale, 1'000'000'000}}, NamedNumber{"dozen", {Role::scale, 12}},
     NamedNumber{"eight", {Role::ones, 8}}, NamedNumber{"eighteen", {Role::ones, 18}},
@@ -202,17 +214,18 @@ constexpr std::array kNumberWords{
     NamedNumber{"thirds", {Role::part, 3}}, NamedNumber{"thirteen", {Role::ones, 13}},
     NamedNumber{"thirty", {Role::tens, 30}}, NamedNumber{"thousand", {Role::scale, 1000}},
     NamedNumber{"three", {Role::ones, 3}},
-    NamedNumber{"trillion", {Role::scale, 1'000'000'000'000}}, NamedNumber{"twelve", {Role::ones, 12}},
-    NamedNumber{"twenty", {Role::tens, 20}}, NamedNumber{"two", {Role::ones, 2}},
-    NamedNumber{"zero", {Role::ones, 0}},
+    NamedNumber{"trillion", {Role::scale, 1'000'000'000'000}},
+    NamedNumber{"twelve", {Role::ones, 12}}, NamedNumber{"twenty", {Role::tens, 20}},
+    NamedNumber{"two", {Role::ones, 2}}, NamedNumber{"zero", {Role::ones, 0}},
 };
+// clang-format on
 static_assert(std::ranges::is_sorted(kNumberWords, {}, &NamedNumber::word));
 
 // Words without the shape consonant, vowel, consonant.
 constexpr std::array kThreeLetterWords{
-    "all"sv, "and"sv, "any"sv, "are"sv, "ate"sv, "day"sv, "few"sv, "for"sv, "how"sv, "now"sv,
-    "odd"sv, "off"sv, "old"sv, "one"sv, "our"sv, "out"sv, "the"sv, "two"sv, "way"sv, "who"sv,
-    "why"sv, "yes"sv, "you"sv,
+    "all"sv, "and"sv, "any"sv, "are"sv, "ate"sv, "day"sv, "few"sv, "for"sv,
+    "how"sv, "now"sv, "odd"sv, "off"sv, "old"sv, "one"sv, "our"sv, "out"sv,
+    "the"sv, "two"sv, "way"sv, "who"sv, "why"sv, "yes"sv, "you"sv,
 };
 static_assert(std::ranges::is_sorted(kThreeLetterWords));
 
@@ -230,7 +243,9 @@ Shape shape_of(std::string_view command) {
     return found != kShapes.end() && found->name == command ? found->shape : Shape::none;
 }
 
-std::optional<Meaning> command_meaning(std::string_view command) { return find(kCommands, command); }
+std::optional<Meaning> command_meaning(std::string_view command) {
+    return find(kCommands, command);
+}
 
 std::optional<Meaning> word_meaning(std::string_view word) { return find(kWords, word); }
 

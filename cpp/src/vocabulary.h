@@ -11,7 +11,7 @@
 namespace cohort {
 
 struct Meaning {
-    Sign sign;
+    Sign sign = Sign::unknown;
     std::uint8_t code = 0;
 };
 

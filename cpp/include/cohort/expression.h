@@ -40,17 +40,17 @@ enum class Kind : std::uint8_t {
     quantity,    // child with the unit `name` in the spelling of units.h: `cm^2`, `km/hour`, `$`
     based,       // digits with a base: child is the value, `index` the base, `name` the digits
     // Several things
-    tuple,         // (a, b): ordered
-    list,          // a, b or `a and b` or `a or b`: what stands side by side; `flag` for `or`
-    set,           // \{a, b\}; no children: the empty set
-    builder,       // \{x \mid condition\}: element, condition
-    interval,      // lower, upper; `flag` when the left end belongs to it, `flag2` the right end
-    unite,         // \cup
-    intersect,     // \cap
-    difference,    // A \setminus B
-    matrix,        // `index` columns; children row by row
-    cases,         // value, condition, value, condition, ...; a lone last value is `otherwise`
-    number_set,    // `name`: R, Z, N, Q, C
+    tuple,       // (a, b): ordered
+    list,        // a, b or `a and b` or `a or b`: what stands side by side; `flag` for `or`
+    set,         // \{a, b\}; no children: the empty set
+    builder,     // \{x \mid condition\}: element, condition
+    interval,    // lower, upper; `flag` when the left end belongs to it, `flag2` the right end
+    unite,       // \cup
+    intersect,   // \cap
+    difference,  // A \setminus B
+    matrix,      // `index` columns; children row by row
+    cases,       // value, condition, value, condition, ...; a lone last value is `otherwise`
+    number_set,  // `name`: R, Z, N, Q, C
     // Statements
     relation,  // left, right; `relation`
     all,       // statements that hold together: 1 < x < 3 is all(1 < x, x < 3)
@@ -61,6 +61,7 @@ enum class Kind : std::uint8_t {
 
 enum class Constant : std::uint8_t { pi, e, i, infinity, undefined };
 
+// clang-format off
 enum class Function : std::uint8_t {
     sin, cos, tan, cot, sec, csc, arcsin, arccos, arctan, arccot, arcsec, arccsc,
     sinh, cosh, tanh, coth, sech, csch, arsinh, arcosh, artanh,
@@ -68,14 +69,17 @@ enum class Function : std::uint8_t {
     abs, floor, ceil, sign, factorial, double_factorial, binomial, permutations,
     gcd, lcm, max, min, modulo, re, im, conj, arg, cis,
 };
+// clang-format on
 
 enum class Big : std::uint8_t { sum, product, integral, limit };
 
+// clang-format off
 enum class Relation : std::uint8_t {
     equal, not_equal, less, less_equal, greater, greater_equal, approx, in, not_in, subset,
     equivalent, not_equivalent,  // congruent: the right side is a residue when a modulus is given
     divides, not_divides, maps_to, implies, parallel, perpendicular, similar,
 };
+// clang-format on
 
 using NodeId = std::uint32_t;
 
@@ -83,13 +87,13 @@ struct Node {
     Kind kind;
     bool flag = false;
     bool flag2 = false;
-    std::uint8_t code = 0;         // Constant, Function, Big or Relation
-    std::int16_t shown = -1;       // decimals of a number that was written with a point
-    std::uint16_t depth = 1;       // 1 for a leaf
-    std::uint32_t index = 0;       // columns, base
-    std::uint32_t first = 0;       // children stand side by side in the arena
+    std::uint8_t code = 0;    // Constant, Function, Big or Relation
+    std::int16_t shown = -1;  // decimals of a number that was written with a point
+    std::uint16_t depth = 1;  // 1 for a leaf
+    std::uint32_t index = 0;  // columns, base
+    std::uint32_t first = 0;  // children stand side by side in the arena
     std::uint32_t count = 0;
-    std::uint32_t payload = 0;     // of a number: which value; of a name: which name
+    std::uint32_t payload = 0;  // of a number: which value; of a name: which name
 };
 
 /// Caps of one answer; going over one is `LimitReached`.
