@@ -109,7 +109,12 @@ std::optional<Span> without_stops(View text, Span sentence) {
     return std::nullopt;
 }
 
-bool is_word(View text) { return text.size() > 1 && skip_letters(text, 0) == text.size(); }
+/// The one word of a sentence without emphasis, if it has no more.
+std::optional<Span> only_word(View text, Span body) {
+    const auto word = strip_span(text, body, kClosing, kClosing);
+    if (!word || word->end - word->start < 2) return std::nullopt;
+    return skip_letters(text, word->start) >= word->end ? word : std::nullopt;
+}
 
 /// A multiple choice: the letter that a sentence ends in.
 std::optional<Mark> option(View text, Span body) {
@@ -158,8 +163,9 @@ std::optional<Mark> statement(View text, std::size_t first) {
             if (const auto found = last_expression(text, *body)) {
                 return checked(text, *body, *found, finished, seen > 0);
             }
-            if (body->start == skip_space(text, first) && is_word(body->of(text))) {
-                return Mark{Rule::formula, body->start, body->start, body->end, body->end};
+            const auto word = only_word(text, *body);
+            if (word && body->start == skip_space(text, first)) {
+                return Mark{Rule::formula, word->start, word->start, word->end, word->end};
             }
             if (const auto letter = option(text, *body); letter && seen == 0) return letter;
             if (!finished) return std::nullopt;

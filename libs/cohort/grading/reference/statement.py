@@ -9,7 +9,7 @@ A question, a refusal, a sentence that was cut off and a negated number give no 
 import re
 
 from cohort.grading.reference.expression import last_expression
-from cohort.grading.reference.lines import has_any, skip_spaces, strip_span, words_of
+from cohort.grading.reference.lines import Span, has_any, skip_spaces, strip_span, words_of
 from cohort.grading.reference.marks import Mark
 from cohort.grading.reference.normal_form import normal_form
 from cohort.grading.reference.spelling import SPACE
@@ -46,7 +46,6 @@ PARTITIVE = word_set("of the these those all both first next last other each eve
 NEGATIVE = word_set("not never cannot neither nor isn't wasn't aren't can't")
 DENIED = ("is not", "isn't", "is wrong", "is incorrect", "was wrong", "are not", "cannot be")
 _WORD = re.compile("[A-Za-z]{2,}")
-"""The whole of a text when it is only one word."""
 _OPTION = re.compile(r"(?:^| is |: |option |choice )[*_$(]*([A-Z])[)*_$]*$", re.ASCII)
 """A multiple choice: the letter that a sentence ends in."""
 
@@ -69,8 +68,8 @@ def statement(text: str, first: int) -> Mark | None:
             finished = final in _FINAL
             if found := last_expression(text, *body):
                 return _checked(text, body, found, finished, seen > 0)
-            if _WORD.fullmatch(text, *body) and body[0] == skip_spaces(text, first):
-                return Mark("formula", body[0], *body, body[1])
+            if body[0] == skip_spaces(text, first) and (word := _only_word(text, body)):
+                return Mark("formula", word[0], *word, word[1])
             if seen == 0 and (option := _OPTION.search(text[slice(*body)])):
                 start, end = (body[0] + index for index in option.span(1))
                 return Mark("formula", start, start, end, end)
@@ -79,6 +78,12 @@ def statement(text: str, first: int) -> Mark | None:
             seen += 1
         end = start
     return None
+
+
+def _only_word(text: str, body: Span) -> Span | None:
+    """The one word of a sentence without emphasis, if it has no more."""
+    word = strip_span(text, *body, _CLOSING, _CLOSING)
+    return word if word and _WORD.fullmatch(text, *word) else None
 
 
 def _end(text: str) -> int:
