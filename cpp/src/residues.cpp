@@ -227,6 +227,7 @@ Residues::Residue Residues::repeated(NodeId id) {
     const std::size_t place = scope_.size();
     scope_.emplace_back(arena_.name(arena_.child(id, 1)), Rational(0));
     for (std::int64_t i = bounds->first; value && i <= bounds->last; ++i) {
+        budget_.spend(8);
         scope_[place].second = Rational(i);
         const Residue next = of(arena_.child(id, 0));
         if (!next) {
