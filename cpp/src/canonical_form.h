@@ -1,6 +1,7 @@
 // The makers of canonical sums, products and powers; their children are canonical already.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,7 @@ private:
     void gather(NodeId node, Rational& coefficient, std::vector<NodeId>& factors);
     bool merge_powers(Rational& coefficient, std::vector<NodeId>& factors);
     bool merge_roots(Rational& coefficient, std::vector<NodeId>& factors);
+    std::optional<NodeId> matrix(const Rational& coefficient, const std::vector<NodeId>& factors);
     std::int64_t root_degree(NodeId factor) const;
     bool may_merge(NodeId base, NodeId left, NodeId right) const;
     NodeId base_of(NodeId factor) const;

@@ -179,7 +179,32 @@ bool CanonicalForm::merge_roots(Rational& coefficient, std::vector<NodeId>& fact
     return false;
 }
 
+/// A matrix times one number or letter: its cells are multiplied; nothing for other products.
+std::optional<NodeId> CanonicalForm::matrix(const Rational& coefficient,
+                                            const std::vector<NodeId>& factors) {
+    const auto is_matrix = [&](NodeId id) { return arena_.is(id, Kind::matrix); };
+    if (std::ranges::count_if(factors, is_matrix) != 1) return std::nullopt;
+    const NodeId whole = *std::ranges::find_if(factors, is_matrix);
+    std::vector<NodeId> scale{arena_.number(coefficient)};
+    for (const NodeId factor : factors) {
+        if (factor != whole) scale.push_back(factor);
+    }
+    if (scale.size() == 1 && coefficient == Rational(1)) return whole;
+    std::vector<NodeId> cells;
+    for (std::size_t i = 0; i < arena_.at(whole).count; ++i) {
+        scale.push_back(arena_.child(whole, i));
+        cells.push_back(product(scale));
+        scale.pop_back();
+    }
+    return with_children(whole, cells);
+}
+
 NodeId CanonicalForm::product(std::span<const NodeId> children) {
+    const auto is_matrix = [&](NodeId id) { return arena_.is(id, Kind::matrix); };
+    // The order of matrices matters.
+    if (std::ranges::count_if(children, is_matrix) > 1) {
+        return arena_.make(Kind::product, children);
+    }
     Rational coefficient(1);
     std::vector<NodeId> factors;
     for (const NodeId child : children) gather(child, coefficient, factors);
@@ -190,6 +215,7 @@ NodeId CanonicalForm::product(std::span<const NodeId> children) {
     }
     std::ranges::sort(factors,
                       [&](NodeId a, NodeId b) { return structural_order(arena_, a, b) < 0; });
+    if (const auto scaled_cells = matrix(coefficient, factors)) return *scaled_cells;
     const bool nothing = coefficient.is_zero() &&
                          std::ranges::all_of(factors, [&](NodeId f) { return is_finite(f); });
     if (nothing || factors.empty()) return arena_.number(coefficient);

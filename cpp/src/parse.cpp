@@ -108,10 +108,17 @@ NodeId Parser::list() {
 }
 
 NodeId Parser::answer() {
-    const bool opening =
-        sees(Sign::relation) && (peek().code == static_cast<std::uint8_t>(Relation::equal) ||
-                                 peek().code == static_cast<std::uint8_t>(Relation::approx));
-    if (opening) take();
+    if (sees(Sign::relation)) {
+        const Token token = take();
+        const auto which = static_cast<Relation>(token.code);
+        if (which >= Relation::less && which <= Relation::greater_equal) {
+            // `\ge 3`: of what, only the question says.
+            const NodeId node = arena_.relation(which, arena_.word(""), list());
+            expect(Sign::end);
+            return node;
+        }
+        if (which != Relation::equal && which != Relation::approx) fail();
+    }
     const NodeId node = list();
     expect(Sign::end);
     return node;

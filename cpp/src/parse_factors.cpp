@@ -138,6 +138,25 @@ NodeId Parser::exponent() {
     return node;
 }
 
+/// A power, or the transpose of a row.
+NodeId Parser::raised(NodeId base, NodeId exponent) {
+    const Kind kind = arena_.at(base).kind;
+    const bool mark = arena_.is(exponent, Kind::symbol) &&
+                      (arena_.name(exponent) == "T" || arena_.name(exponent) == "\\top");
+    if (!mark || (kind != Kind::tuple && kind != Kind::matrix)) return power(base, exponent);
+    const std::uint32_t count = arena_.at(base).count;
+    const std::uint32_t columns = kind == Kind::tuple ? count : arena_.at(base).index;
+    const std::uint32_t rows = count / columns;
+    const std::size_t start = scratch_.size();
+    for (std::uint32_t i = 0; i < count; ++i) {
+        scratch_.push_back(arena_.child(base, i % rows * columns + i / rows));
+    }
+    const NodeId node = arena_.make(Kind::matrix, std::span(scratch_).subspan(start));
+    arena_.at(node).index = rows;
+    scratch_.resize(start);
+    return node;
+}
+
 NodeId Parser::postfix(NodeId node) {
     for (;;) {
         const bool braced = sees(Sign::open_brace, 1) && sees(Sign::close_brace, 3);
@@ -152,7 +171,7 @@ NodeId Parser::postfix(NodeId node) {
             arena_.set_name(node, std::string(arena_.name(node)).append(inner.text));
             next_ += braced ? 4 : 2;
         } else if (accept(Sign::power)) {
-            node = power(node, exponent());
+            node = raised(node, exponent());
         } else if (accept(Sign::degree)) {
             node = degrees(node);
         } else if (accept(Sign::bang)) {

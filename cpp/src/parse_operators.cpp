@@ -112,21 +112,27 @@ NodeId Parser::modulus(NodeId left) {
     return arena_.make(Kind::residue, std::array{left, right});
 }
 
+/// `3:45 pm` is a word: `3:45 p.m.` and `3:45 PM` are the same one.
+NodeId Parser::time_of_day(NodeId hours, std::string_view half) {
+    std::string text = to_string(arena_, hours);
+    text.append(":").append(take().text).append(" ").append(half);
+    take();
+    return arena_.word(text);
+}
+
 NodeId Parser::ratio(NodeId left) {
     const std::size_t mark = scratch_.size();
     scratch_.push_back(left);
     while (accept(Sign::colon)) {
-        const std::string_view shown = peek().text;
-        const NodeId right = expression(Level::over);
-        if (arena_.is(right, Kind::word)) fail();
-        if (arena_.is(right, Kind::quantity) && arena_.is(left, Kind::number)) {
-            const std::string_view half = arena_.name(right);
-            if (half == "am" || half == "pm") {
+        if (sees(Sign::number) && sees(Sign::name, 1)) {
+            const std::string half = plain_word(peek(1).text);
+            if (arena_.is(left, Kind::number) && (half == "am" || half == "pm")) {
                 scratch_.resize(mark);
-                return arena_.word(
-                    to_string(arena_, left).append(":").append(shown).append(" ").append(half));
+                return time_of_day(left, half);
             }
         }
+        const NodeId right = expression(Level::over);
+        if (arena_.is(right, Kind::word)) fail();
         scratch_.push_back(right);
     }
     if (arena_.is(left, Kind::word)) fail();

@@ -26,6 +26,9 @@ std::string_view currency_name(std::string_view text) {
 
 std::optional<std::string_view> unit_name(std::string_view word) {
     if (const auto name = unit_form(word)) return name;
+    if (word.size() > 1) {
+        if (const auto name = unit_form(lowered(word))) return name;  // mL, KG
+    }
     if (word == "unit" || word == "units") return "unit";
     return std::nullopt;
 }
@@ -83,6 +86,12 @@ NodeId Parser::quantity(NodeId value, std::string_view unit, bool prose) {
     return node;
 }
 
+/// `5 pm` is `5:00 pm`.
+NodeId Parser::hour(NodeId value, std::string_view half) {
+    if (!arena_.is(value, Kind::number)) fail();
+    return arena_.word(to_string(arena_, value).append(":00 ").append(half));
+}
+
 /// What is counted, in words that are no unit: `9 chickens`, `12 different ways`.
 NodeId Parser::counted(NodeId value) {
     if (has_letters(value)) fail();
@@ -90,6 +99,7 @@ NodeId Parser::counted(NodeId value) {
     while (is_prose_word(peek())) {
         const std::string word = plain_word(take().text);
         if (is_math_word(word)) fail();  // `7 if n is odd`
+        if (noun.empty() && (word == "am" || word == "pm")) return hour(value, word);
         noun.append(noun.empty() ? "" : " ").append(word);
     }
     return quantity(value, noun, true);

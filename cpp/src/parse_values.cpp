@@ -10,7 +10,7 @@ NodeId Parser::value() {
         case Sign::number: return number(true);
         case Sign::letter: return letter();
         case Sign::name: return words();
-        case Sign::constant: return arena_.constant(static_cast<Constant>(take().code));
+        case Sign::constant: return constant();
         case Sign::function: return function();
         case Sign::frac: return fraction();
         case Sign::root: return root();
@@ -41,6 +41,13 @@ NodeId Parser::value() {
         case Sign::double_bar: return bars(peek().sign);
         default: fail();
     }
+}
+
+NodeId Parser::constant() {
+    const auto which = static_cast<Constant>(take().code);
+    // That there is no value is said in words: it equals what says the same, not a value.
+    if (which == Constant::undefined) return arena_.word("undefined");
+    return arena_.constant(which);
 }
 
 // Letters

@@ -124,7 +124,7 @@ NodeId Parser::phrase(std::string_view text) {
     for (const Phrase& meaning : kPhrases) {
         if (meaning.phrase != text) continue;
         if (meaning.set == 0) return arena_.make(Kind::set);
-        if (meaning.set == '?') return arena_.constant(Constant::undefined);
+        if (meaning.set == '?') return arena_.word("undefined");
         const NodeId node = arena_.make(Kind::number_set);
         arena_.set_name(node, std::string_view(&meaning.set, 1));
         return node;

@@ -62,6 +62,7 @@ private:
     NodeId sum(NodeId left);
     NodeId product(NodeId left);
     bool implicit_factor(NodeId left);
+    NodeId time_of_day(NodeId hours, std::string_view half);
     NodeId ratio(NodeId left);
     NodeId unite(NodeId left);
     NodeId except(NodeId left);
@@ -75,6 +76,7 @@ private:
     NodeId operand();  // a value with what stands behind it
     NodeId postfix(NodeId node);
     NodeId exponent();
+    NodeId raised(NodeId base, NodeId exponent);
     NodeId degrees(NodeId node);
     bool ends_digits_in_parens() const;
     bool starts_value(const Token& token) const;
@@ -82,6 +84,7 @@ private:
 
     // parse_values.cpp: letters and their functions
     NodeId value();
+    NodeId constant();
     NodeId letter();
     NodeId apply(std::string_view name);
     bool is_function_name(const Token& token) const;
@@ -145,6 +148,7 @@ private:
     bool unit_ahead() const;
     NodeId measure(NodeId value);
     NodeId counted(NodeId value);
+    NodeId hour(NodeId value, std::string_view half);
     bool has_letters(NodeId node) const;
     bool unit_factor(std::string& name);
     NodeId quantity(NodeId value, std::string_view unit, bool prose = false);

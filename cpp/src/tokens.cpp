@@ -29,7 +29,8 @@ std::size_t Tokenizer::separator(std::size_t at_index) const {
     for (const std::string_view mark :
          {"{,}", "\\!,\\!", "\\,", "\\ ", "\\;", "\\!", ",", " ", "~"}) {
         if (!rest.starts_with(mark)) continue;
-        if (mark == "," && comma_depth_ > 0) return 0;
+        // In brackets a comma stands between values, but none of them begins with 0.
+        if (mark == "," && comma_depth_ > 0 && at(rest, 1) != '0') return 0;
         size = mark.size();
         break;
     }

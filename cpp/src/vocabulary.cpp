@@ -114,7 +114,7 @@ constexpr auto kCommands = with_shared(std::array{
     entry("omega", Sign::letter), entry("Gamma", Sign::letter), entry("Delta", Sign::letter),
     entry("Theta", Sign::letter), entry("Lambda", Sign::letter), entry("Xi", Sign::letter),
     entry("Pi", Sign::letter), entry("Sigma", Sign::letter), entry("Phi", Sign::letter),
-    entry("Psi", Sign::letter), entry("Omega", Sign::letter), entry("ell", Sign::letter),
+    entry("Psi", Sign::letter), entry("Omega", Sign::letter), entry("ell", Sign::letter), entry("top", Sign::letter),
 });
 // clang-format on
 

@@ -64,6 +64,7 @@ constexpr Pair kSame[] = {
     {"|-3|", "3"},
     {R"(\{3,1,2,1\})", R"(\{1,2,3\})"},
     {R"((0,1)\cup(2,3))", R"((2,3)\cup(0,1))"},
+    {R"(\frac12\begin{pmatrix}2\\4\end{pmatrix})", R"(\begin{pmatrix}1\\2\end{pmatrix})"},
     {R"(5^{5^{5^{5}}})", R"(5^{\left(5^{\left(5^5\right)}\right)})"},
 };
 
@@ -84,6 +85,8 @@ constexpr Pair kDifferent[] = {
     {"3^{2025}", "2^{2025}"},
     {"f(2)", "f(3)"},
     {"204_5", "204_6"},
+    {R"(\begin{pmatrix}1\\2\end{pmatrix}\begin{pmatrix}3&4\end{pmatrix})",
+     R"(\begin{pmatrix}3&4\end{pmatrix}\begin{pmatrix}1\\2\end{pmatrix})"},
 };
 
 // Random trees

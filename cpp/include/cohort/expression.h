@@ -34,10 +34,11 @@ enum class Kind : std::uint8_t {
     apply,    // an unknown function: its name (a symbol), then the arguments, as in `f(x)`
     big,      // `big`: body, index (a symbol), lower, upper; a limit has its point as lower and no
               // upper; an integral without bounds has body and index only
-    plus_minus,  // a \pm b; `flag` for \mp
+    plus_minus,  // a \pm b, 0 \pm b for \pm b; `flag` for \mp
     percent,     // of its child: 25 for `25\%`
     degree,      // of its child: 45 for `45^\circ`
-    quantity,    // child with the unit `name` in the spelling of units.h: `cm^2`, `km/hour`, `$`
+    quantity,    // child with the unit `name` in the spelling of units.h: `cm^2`, `km/hour`, `$`;
+                 // `flag` when it is no unit but what is counted: `chickens`
     based,       // digits with a base: child is the value, `index` the base, `name` the digits
     // Several things
     tuple,       // (a, b): ordered
@@ -52,7 +53,7 @@ enum class Kind : std::uint8_t {
     cases,       // value, condition, value, condition, ...; a lone last value is `otherwise`
     number_set,  // `name`: R, Z, N, Q, C
     // Statements
-    relation,  // left, right; `relation`
+    relation,  // left, right; `relation`; left is the word `` in `\ge 3`; `x = 1, 2` has a list
     all,       // statements that hold together: 1 < x < 3 is all(1 < x, x < 3)
     ratio,     // 7 : 32 (: ...)
     residue,   // a \pmod m: value, modulus
