@@ -1,13 +1,12 @@
 // The last expression of a sentence.
 //
 // Signs, numbers, LaTeX and letters that touch them belong together; words keep expressions apart.
-// Numbers that commas, `and` or `or` join are one list, so that none of them stands for all.
+// Numbers that commas, `and` or `or` join are one list, so that none of them stands for all. What a
+// calculation results in comes before a plain number behind it (`6 * 7 = 42 dollars for 6 hours`).
 #include <algorithm>
 #include <array>
 #include <string>
 
-#include "cohort/normal_form.h"
-#include "cohort/spelling.h"
 #include "cohort/words.h"
 #include "lines.h"
 #include "marks.h"
@@ -43,6 +42,20 @@ constexpr std::array kWideOperators{"\xE2\x88\x92"sv, "\xE2\x89\xA4"sv, "\xE2\x8
                                     "\xC2\xB7"sv};
 constexpr std::array kFunctions{"sqrt"sv, "sin"sv, "cos"sv, "tan"sv, "cot"sv,
                                 "csc"sv,  "log"sv, "ln"sv,  "exp"sv};
+constexpr std::array kTimes{"\\times"sv, "\\cdot"sv, "\\div"sv};
+constexpr std::array kAlgebraic{"<"sv,
+                                ">"sv,
+                                "|"sv,
+                                "_"sv,
+                                "\xE2\x89\xA4"sv,
+                                "\xE2\x89\xA5"sv,
+                                "\xE2\x89\xA0"sv,
+                                "\xE2\x88\xAA"sv,
+                                "\xE2\x88\xA9"sv};
+// After a calculation they begin something that has a number of its own.
+constexpr std::array kClauses{","sv,   ";"sv,   ":"sv,    "so"sv,     "then"sv,   "is"sv,
+                              "are"sv, "was"sv, "were"sv, "has"sv,    "have"sv,   "had"sv,
+                              "be"sv,  "get"sv, "gets"sv, "equals"sv, "leaves"sv, "leaving"sv};
 constexpr std::array kOrdinals{"st"sv, "nd"sv, "rd"sv, "th"sv};
 
 template <std::size_t N>
@@ -111,6 +124,10 @@ Token Tokens::command() {
 Kind Tokens::lone_letter(std::size_t end) const {
     const View before = strip_right(sentence_.substr(0, place_), " ");
     const View after = sentence_.substr(skip_spaces(sentence_, end));
+    const bool number_before =
+        !before.empty() && (is_digit(before.back()) || is_one_of(before.back(), ")%"));
+    const bool number_after = is_digit(at(after, 0)) || is_one_of(at(after, 0), "$(");
+    if (sentence_[place_] == 'x' && number_before && number_after) return Kind::sign;
     const bool bound_before = (!before.empty() && is_one_of(before.back(), "=^_+*/<>([{-")) ||
                               before.ends_with(kRoot) || ends_among(before, kWideOperators);
     const bool bound_after = (!after.empty() && is_one_of(after[0], "=^_+*/<>-")) ||
@@ -171,11 +188,18 @@ bool Tokens::number_follows() const {
     return is_digit(at(rest, 0)) || rest.starts_with(kRoot) || rest.starts_with(kWideValues[0]);
 }
 
+bool is_algebra(const Token& token) {
+    if (token.kind == Kind::value) {
+        return !is_digit(token.text.back()) && !is_among(token.text, kTimes);
+    }
+    return token.kind == Kind::letter || is_among(token.text, kAlgebraic);
+}
+
 /// Tokens that belong together.
 struct Run {
     Span span{npos, npos};
     int depth = 0;
-    bool has_value = false, has_equals = false, ends_in_value = false;
+    bool has_value = false, has_equals = false, ends_in_value = false, is_arithmetic = true;
 
     void add(const Token& token, std::size_t start) {
         if (span.start == npos) span.start = start;
@@ -183,6 +207,7 @@ struct Run {
         const char sign = token.text.size() == 1 ? token.text[0] : '\0';
         depth += is_one_of(sign, "([{") ? 1 : is_one_of(sign, ")]}") ? -1 : 0;
         has_equals = has_equals || sign == '=';
+        is_arithmetic = is_arithmetic && !is_algebra(token);
         has_value =
             has_value || token.kind == Kind::value || (token.kind == Kind::letter && has_equals);
         if (token.kind != Kind::join) {
@@ -226,15 +251,15 @@ Span without_signs(View text, Span span) {
 }
 
 /// What stands after the last `=` when it ends a calculation.
-std::optional<Span> trimmed(View text, Span span, std::size_t sentence) {
-    span = without_signs(text, span);
+std::optional<Span> trimmed(View text, const Run& run, std::size_t sentence) {
+    Span span = without_signs(text, run.span);
     const bool is_bullet = span.start == sentence && text.substr(span.start).starts_with("- ");
     if (is_bullet) span.start += 2;
     if (span.start >= span.end) return std::nullopt;
     const View whole = span.of(text);
     if (const std::size_t equals = whole.rfind('='); equals != npos) {
         const bool is_chain = whole.find('=') != equals && is_number(whole.substr(equals + 1));
-        if (is_chain || is_calculation(fold(whole))) {
+        if (is_chain || run.is_arithmetic) {
             span = without_signs(text, {span.start + equals + 1, span.end});
         }
     }
@@ -245,8 +270,16 @@ std::optional<Span> trimmed(View text, Span span, std::size_t sentence) {
 }  // namespace
 
 std::optional<Span> last_expression(View text, Span sentence) {
-    std::optional<Span> found;
-    Run run;
+    Run found, result, run;     // the last with a value, the last calculation, the one that goes on
+    bool stands_apart = false;  // whether a clause has begun after the calculation
+    const auto end_run = [&] {
+        if (run.has_value) found = run;
+        if (run.has_value && run.has_equals && run.is_arithmetic) {
+            result = run;
+            stands_apart = false;
+        }
+        run = {};
+    };
     Tokens tokens(sentence.of(text));
     for (std::size_t start = sentence.start; tokens.has_next();) {
         Token token = tokens.next();
@@ -256,16 +289,17 @@ std::optional<Span> last_expression(View text, Span sentence) {
             if (!joins) token.kind = Kind::word;
         }
         if (token.kind == Kind::word) {
-            if (run.has_value) found = run.span;
-            run = {};
+            end_run();
+            stands_apart = stands_apart || is_among(token.text, kClauses);
         } else if (token.kind != Kind::space) {
             run.add(token, start);
         }
         start += token.text.size();
     }
-    if (run.has_value) found = run.span;
-    if (!found) return std::nullopt;
-    return trimmed(text, *found, sentence.start);
+    end_run();
+    const Run& last = result.has_value && !stands_apart ? result : found;
+    if (!last.has_value) return std::nullopt;
+    return trimmed(text, last, sentence.start);
 }
 
 }  // namespace cohort

@@ -38,8 +38,6 @@ std::size_t count_chars(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(text, begins));
 }
 
-bool is_calculation(std::string_view folded) { return result(folded).size() != folded.size(); }
-
 NormalForm normal_form(std::string_view answer) {
     if (answer.size() > kMaxChars && count_chars(answer) > kMaxChars) {
         return {false, std::string(strip(answer, kSpace)), ""};

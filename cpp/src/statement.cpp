@@ -21,7 +21,7 @@ constexpr std::size_t kMaxRefusal = 300;     // of these, the ones in which a re
 constexpr int kMaxSentences = 3;
 constexpr int kMaxTags = 64;              // tags at the end that are passed over
 constexpr std::size_t kMaxTagSize = 40;   // characters of one
-constexpr std::size_t kMaxWordsOpen = 4;  // after the number in a sentence without a stop
+constexpr std::size_t kMaxWordsOpen = 8;  // after the number in a sentence without a stop
 constexpr std::size_t kMaxWordsBack = 2;  // after the number in a sentence that is not the last
 
 constexpr View kClosing = " \t\n\v\f\r*_`$\"'";

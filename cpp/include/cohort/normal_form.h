@@ -19,9 +19,6 @@ struct NormalForm {
 /// The normal form; its value is empty when nothing is left of the answer.
 NormalForm normal_form(std::string_view answer);
 
-/// Whether folded text is a calculation with its result, as in `12 + 33 = 45`.
-bool is_calculation(std::string_view folded);
-
 /// Value and unit as one text.
 std::string to_string(const NormalForm& form);
 

@@ -1,14 +1,14 @@
 """The last expression of a sentence: the twin of `cpp/src/expression_end.cpp`.
 
 Signs, numbers, LaTeX and letters that touch them belong together; words keep expressions apart.
-Numbers that commas, `and` or `or` join are one list, so that none of them stands for all.
+Numbers that commas, `and` or `or` join are one list, so that none of them stands for all. What a
+calculation results in comes before a plain number behind it (`6 * 7 = 42 dollars for 6 hours`).
 """
 
 import re
 
 from cohort.grading.reference.lines import Span, at
-from cohort.grading.reference.normal_form import normal_form, result
-from cohort.grading.reference.spelling import fold
+from cohort.grading.reference.normal_form import normal_form
 from cohort.grading.reference.words import LONE_UNITS, UNITS, word_set
 
 FUNCTIONS = word_set("sqrt sin cos tan cot csc log ln exp")
@@ -24,6 +24,11 @@ _TOKEN = re.compile(
     r"|(?P<word>[A-Za-z][A-Za-z0-9']*)|(?P<space>[ \t]+)|(?P<comma>[,;])|(?P<any>.)",
     re.DOTALL,
 )
+_TIMES_BEFORE = re.compile("[0-9)%]")
+DIGITS = "0123456789"
+ALGEBRAIC = ("<", ">", "|", "_", "\u2264", "\u2265", "\u2260", "\u222a", "\u2229")
+CLAUSES = word_set(", ; : so then is are was were has have had be get gets equals leaves leaving")
+"""After a calculation they begin something that has a number of its own."""
 _LETTERS = re.compile("[A-Za-z]+")
 _BEFORE = "=^_+*/<>([{-\u2212\u2264\u2265\u2260\u00d7\u00f7\u221a\u00b7"
 _AFTER = "=^_+*/<>-\u2212\u2264\u2265\u2260\u00d7\u00f7\u00b7"
@@ -37,6 +42,7 @@ class _Run:
         self.start = self.end = -1
         self.depth = 0
         self.has_value = self.has_equals = self.ends_in_value = False
+        self.is_arithmetic = True
 
     def add(self, token: re.Match[str], kind: str) -> None:
         sign = token[0]
@@ -44,15 +50,22 @@ class _Run:
         self.end = token.end()
         self.depth += (sign in "([{") - (sign in ")]}") if len(sign) == 1 else 0
         self.has_equals |= sign == "="
+        self.is_arithmetic &= not _is_algebra(sign, kind)
         self.has_value |= kind == "value" or (kind == "letter" and self.has_equals)
         if kind != "join":
             self.ends_in_value = kind in ("value", "letter") or sign in (")", "]", "}", "%")
 
 
+def _is_algebra(sign: str, kind: str) -> bool:
+    if kind == "value":
+        return sign[-1] not in DIGITS and sign not in ("\\times", "\\cdot", "\\div")
+    return kind == "letter" or sign in ALGEBRAIC
+
+
 def last_expression(text: str, start: int, end: int) -> Span | None:
     """The last expression between `start` and `end` that has a value in it."""
-    found: Span | None = None
-    run = _Run()
+    found = result = _Run()
+    run, stands_apart = _Run(), False
     for token in _TOKEN.finditer(text, start, end):
         kind = _kind(text, token, start, end)
         if kind == "space":
@@ -64,10 +77,19 @@ def last_expression(text: str, start: int, end: int) -> Span | None:
         if kind != "word":
             run.add(token, kind)
             continue
-        found = (run.start, run.end) if run.has_value else found
+        found, result, stands_apart = _ended(run, found, result, stands_apart)
+        stands_apart |= token[0] in CLAUSES
         run = _Run()
-    found = (run.start, run.end) if run.has_value else found
-    return _trimmed(text, *found, start) if found else None
+    found, result, stands_apart = _ended(run, found, result, stands_apart)
+    found = result if result.has_value and not stands_apart else found
+    return _trimmed(text, found, start) if found.has_value else None
+
+
+def _ended(run: _Run, found: _Run, result: _Run, stands_apart: bool) -> tuple[_Run, _Run, bool]:
+    """The last run with a value, the last calculation, and whether a clause stands after it."""
+    if run.has_value and run.has_equals and run.is_arithmetic:
+        return run, run, False
+    return (run if run.has_value else found), result, stands_apart
 
 
 def _kind(text: str, token: re.Match[str], start: int, end: int) -> str:
@@ -103,6 +125,8 @@ def _word_kind(text: str, token: re.Match[str], start: int, end: int) -> str:
     if len(word) > 1:
         return "word"
     preceding = text[start : token.start()].rstrip(" ")[-1:]
+    if word == "x" and _TIMES_BEFORE.match(preceding) and following and following in "$(0123456789":
+        return "sign"
     touches = (preceding and preceding in _BEFORE) or (following and following in _AFTER)
     return "letter" if touches or at(text[:end], token.end()) == "(" else "word"
 
@@ -114,16 +138,14 @@ _TRAILING = " \t$*=<>/^_,;&~+-([{"
 _PAIRS = ("\\(", "\\)", "\\[", "\\]", "\\,", "\\ ", "\\;", "\\!")
 
 
-def _trimmed(text: str, start: int, end: int, sentence: int) -> Span | None:
-    start, end = _without_signs(text, start, end)
+def _trimmed(text: str, run: _Run, sentence: int) -> Span | None:
+    start, end = _without_signs(text, run.start, run.end)
     if text.startswith("- ", start) and start == sentence:  # a bullet
         start += 2
     equals = text.rfind("=", start, end)
     if equals >= 0:
-        folded = fold(text[start:end])
-        is_calculation = result(folded) != folded
         is_chain = "=" in text[start:equals] and normal_form(text[equals + 1 : end]).is_number
-        if is_calculation or is_chain:
+        if run.is_arithmetic or is_chain:
             start, end = _without_signs(text, equals + 1, end)
     return (start, end) if start < end else None
 

@@ -22,7 +22,7 @@ MAX_REFUSAL = 300
 MAX_SENTENCES = 3
 MAX_TAGS = 64
 """Tags at the end that are passed over."""
-MAX_WORDS_OPEN = 4
+MAX_WORDS_OPEN = 8
 """Words after the number in a sentence without a stop; with more it was cut off."""
 MAX_WORDS_BACK = 2
 """Words after the number in a sentence that is not the last."""
