@@ -1,8 +1,11 @@
 // Boxes, from the end of a text.
 //
-// `\boxed{18}`, `\fbox {18}` and `\boxed 18` are boxes; an empty one and the bare word are not. Of
-// boxes within each other the outermost counts.
+// `\boxed{18}`, `\fbox {18}` and `\boxed 18` are boxes; an empty one, the bare word and a negated
+// one
+// (`not \boxed{18}`) are not. Of boxes within each other the outermost counts.
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "lines.h"
 #include "marks.h"
@@ -13,9 +16,10 @@ namespace {
 
 using View = std::string_view;
 
-constexpr int kMaxNested = 4;            // boxes around a box that are looked for
-constexpr std::size_t kMaxReach = 1000;  // characters between a box and one around it
-constexpr std::size_t kMaxBox = 8192;    // characters of a box; a longer one is unfinished
+constexpr int kMaxNested = 4;             // boxes around a box that are looked for
+constexpr std::size_t kMaxReach = 1000;   // characters between a box and one around it
+constexpr std::size_t kMaxNegation = 20;  // characters before a box that may negate it
+constexpr std::size_t kMaxBox = 8192;     // characters of a box; a longer one is unfinished
 
 /// Index of the backslash of the last box mark before `stop`; npos if none.
 std::size_t mark_before(View text, std::size_t stop) {
@@ -79,6 +83,14 @@ std::optional<Mark> read(View text, std::size_t begin) {
     return Mark{Rule::boxed, begin, span->start, span->end, close + 1};
 }
 
+bool is_negated(View text, std::size_t begin) {
+    constexpr std::array<View, 9> kNegations{" not ",    " isn't ",   " never ",
+                                             " cannot ", " neither ", " nor ",
+                                             " neq ",    " ne ",      " rather than "};
+    const std::string words = words_of(sentence_lead(text, begin, kMaxNegation));
+    return std::ranges::any_of(kNegations, [&](View word) { return words.ends_with(word); });
+}
+
 }  // namespace
 
 Mark Boxes::outermost(Mark box) {
@@ -108,10 +120,19 @@ std::optional<Mark> Boxes::next() {
         if (!box) continue;
         const Mark outer = outermost(*box);
         stop_ = outer.begin;
+        if (!outer.is_empty() && is_negated(text_, outer.begin)) {
+            if (!negated_)
+                negated_ = Mark{Rule::boxed, outer.begin, outer.start, outer.start, outer.stop};
+            continue;
+        }
         if (outer.is_empty()) left_ = 0;
+        found_ = true;
         return outer;
     }
-    return std::nullopt;
+    left_ = 0;
+    if (found_) return std::nullopt;
+    found_ = true;
+    return negated_;
 }
 
 }  // namespace cohort

@@ -251,10 +251,10 @@ Span without_signs(View text, Span span) {
 }
 
 /// What stands after the last `=` when it ends a calculation.
-std::optional<Span> trimmed(View text, const Run& run, std::size_t sentence) {
+std::optional<Span> trimmed(View text, const Run& run) {
     Span span = without_signs(text, run.span);
-    const bool is_bullet = span.start == sentence && text.substr(span.start).starts_with("- ");
-    if (is_bullet) span.start += 2;
+    const bool is_dash = span.start == run.span.start && text.substr(span.start).starts_with("- ");
+    if (is_dash) span.start += 2;
     if (span.start >= span.end) return std::nullopt;
     const View whole = span.of(text);
     if (const std::size_t equals = whole.rfind('='); equals != npos) {
@@ -299,7 +299,7 @@ std::optional<Span> last_expression(View text, Span sentence) {
     end_run();
     const Run& last = result.has_value && !stands_apart ? result : found;
     if (!last.has_value) return std::nullopt;
-    return trimmed(text, last, sentence.start);
+    return trimmed(text, last);
 }
 
 }  // namespace cohort

@@ -23,7 +23,8 @@ struct Mark {
     Span span() const { return {start, end}; }
 };
 
-/// Boxes from the last to the first; an unfinished one is empty and the last to come.
+/// Boxes from the last to the first; an unfinished one is empty and the last to come. So is a
+/// negated one, when there is no other.
 class Boxes {
 public:
     explicit Boxes(std::string_view text) : text_(text), stop_(text.size()) {}
@@ -35,6 +36,8 @@ private:
     std::string_view text_;
     std::size_t stop_;
     int left_ = kMaxMarks;
+    bool found_ = false;
+    std::optional<Mark> negated_;
 };
 
 /// What `<answer>` tags hold, from the last to the first; the last may lack its end.

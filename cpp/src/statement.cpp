@@ -43,7 +43,10 @@ constexpr std::array kRefusals{
     "could not determine"sv, "could not find"sv, "couldn't"sv,
     "not enough information"sv, "i cannot"sv,    "not possible to determine"sv,
     "impossible to determine"sv, "can't be determined"sv, "cannot be determined"sv,
-    "i am unsure"sv,        "i'm unsure"sv};
+    "i am unsure"sv,        "i'm unsure"sv,
+    "cannot be solved"sv,   "can't be solved"sv, "can't solve"sv,
+    "can't determine"sv,    "can't find"sv,      "cannot be answered"sv,
+    "cannot be found"sv};
 // clang-format on
 // Before a number in a sentence that was cut off: it says of what, not how many.
 constexpr std::array kPartitive{"of"sv,   "the"sv,   "these"sv,    "those"sv, "all"sv,

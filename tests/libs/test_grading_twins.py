@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cohort import grading
 from cohort.grading import reference
-from cohort.grading.reference import commitment, number_words, statement, words
+from cohort.grading.reference import boxes, commitment, number_words, statement, words
 
 # What completions are made of, the signs of LaTeX and markdown included.
 MARKS = r"""
@@ -97,6 +97,7 @@ def test_twins_know_the_same_phrases() -> None:
         *commitment.CONCLUSIONS,
         *commitment.RETRACTIONS,
         *commitment.AFTERTHOUGHTS,
+        *boxes.NEGATIONS,
         *statement.REFUSALS,
         *statement.NEGATIVE,
         *statement.DENIED,

@@ -1,19 +1,22 @@
 """Boxes, from the end of a text: the twin of `cpp/src/boxes.cpp`.
 
-`\\boxed{18}`, `\\fbox {18}` and `\\boxed 18` are boxes; an empty one and the bare word are not. Of
-boxes within each other the outermost counts.
+`\\boxed{18}`, `\\fbox {18}` and `\\boxed 18` are boxes; an empty one, the bare word and a negated
+one (`not \\boxed{18}`) are not. Of boxes within each other the outermost counts.
 """
 
 import re
 from collections.abc import Iterator
 
-from cohort.grading.reference.lines import at, skip_spaces, strip_span
+from cohort.grading.reference.lines import at, sentence_lead, skip_spaces, strip_span, words_of
 from cohort.grading.reference.marks import MAX_MARKS, Mark
 from cohort.grading.reference.spelling import SPACE
 
 MAX_NESTED = 4
 """Boxes around a box that are looked for, each at most MAX_REACH characters before it."""
 MAX_REACH = 1000
+MAX_NEGATION = 20
+"""Characters before a box that may negate it."""
+NEGATIONS = ("not", "isn't", "never", "cannot", "neither", "nor", "neq", "ne", "rather than")
 MAX_BOX = 8192
 """Characters of a box; a longer one is unfinished."""
 
@@ -25,7 +28,11 @@ _BARE = re.compile(
 
 
 def boxes(text: str) -> Iterator[Mark]:
-    """Boxes from the last to the first; an unfinished one has an empty span and ends them."""
+    """Boxes from the last to the first; an unfinished one has an empty span and ends them.
+
+    So does a negated one, when there is no other.
+    """
+    found, negated = False, None
     begins = [match.start() for match in _BOX.finditer(text)][-MAX_MARKS:]
     while begins:
         box = _read(text, begins.pop())
@@ -37,9 +44,20 @@ def boxes(text: str) -> Iterator[Mark]:
                 box = outer
         while begins and begins[-1] >= box.begin:
             begins.pop()
+        if box.start < box.end and _is_negated(text, box.begin):
+            negated = negated or box._replace(end=box.start)
+            continue
+        found = True
         yield box
         if box.start == box.end:
             return
+    if negated and not found:
+        yield negated
+
+
+def _is_negated(text: str, begin: int) -> bool:
+    words = words_of(sentence_lead(text, begin, MAX_NEGATION))
+    return words.endswith(tuple(f" {negation} " for negation in NEGATIONS))
 
 
 def _read(text: str, begin: int) -> Mark | None:

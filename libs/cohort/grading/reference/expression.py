@@ -82,7 +82,7 @@ def last_expression(text: str, start: int, end: int) -> Span | None:
         run = _Run()
     found, result, stands_apart = _ended(run, found, result, stands_apart)
     found = result if result.has_value and not stands_apart else found
-    return _trimmed(text, found, start) if found.has_value else None
+    return _trimmed(text, found) if found.has_value else None
 
 
 def _ended(run: _Run, found: _Run, result: _Run, stands_apart: bool) -> tuple[_Run, _Run, bool]:
@@ -138,9 +138,9 @@ _TRAILING = " \t$*=<>/^_,;&~+-([{"
 _PAIRS = ("\\(", "\\)", "\\[", "\\]", "\\,", "\\ ", "\\;", "\\!")
 
 
-def _trimmed(text: str, run: _Run, sentence: int) -> Span | None:
+def _trimmed(text: str, run: _Run) -> Span | None:
     start, end = _without_signs(text, run.start, run.end)
-    if text.startswith("- ", start) and start == sentence:  # a bullet
+    if text.startswith("- ", start) and start == run.start:  # a bullet or a dash
         start += 2
     equals = text.rfind("=", start, end)
     if equals >= 0:

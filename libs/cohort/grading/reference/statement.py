@@ -39,7 +39,8 @@ REFUSALS = (
     *("cannot solve", "cannot determine", "cannot answer", "cannot find", "could not solve"),
     *("could not determine", "could not find", "couldn't", "not enough information"),
     *("i cannot", "not possible to determine", "impossible to determine", "can't be determined"),
-    *("cannot be determined", "i am unsure", "i'm unsure"),
+    *("cannot be determined", "i am unsure", "i'm unsure", "cannot be solved", "can't be solved"),
+    *("can't solve", "can't determine", "can't find", "cannot be answered", "cannot be found"),
 )
 PARTITIVE = word_set("of the these those all both first next last other each every remaining")
 """Words before a number in a sentence that was cut off: it says of what, not how many."""
