@@ -23,6 +23,7 @@ using std::string_view_literals::operator""sv;
 constexpr std::size_t kMaxPhrase = 400;  // characters after a mark that are looked at
 constexpr std::size_t kMaxLead = 100;    // characters before a mark that are looked at
 constexpr int kMaxLetterLines = 64;      // lines from the end in which `A:` is looked for
+constexpr std::size_t kMaxIndent = 40;   // spaces and stars before `A` or before its colon
 constexpr std::size_t kMaxWords = 4;     // words of an answer that has nothing but words
 
 // `answer`, also in Chinese, and `so choose`; all have six bytes.
@@ -171,8 +172,10 @@ std::optional<Mark> letter_line(View text, std::size_t begin) {
     for (int i = 0; i < kMaxLetterLines && end > begin; ++i) {
         const View lines = text.substr(begin, end - 1 - begin);
         const std::size_t line = begin + rfind(lines, "\n") + 1;
-        const std::size_t letter = skip(text, line, [](char c) { return is_one_of(c, " *"); });
-        const std::size_t colon = skip(text, letter + 1, [](char c) { return c == '*'; });
+        const View head = text.substr(0, std::min(text.size(), line + kMaxIndent));
+        const std::size_t letter = skip(head, line, [](char c) { return is_one_of(c, " *"); });
+        const View rest = text.substr(0, std::min(text.size(), letter + 1 + kMaxIndent));
+        const std::size_t colon = skip(rest, letter + 1, [](char c) { return c == '*'; });
         if (at(text, letter) == 'A' && at(text, colon) == ':') {
             const auto mark = after(text, line, colon + 1, forward(text, line, kMaxPhrase));
             if (mark && !mark->is_empty() && is_number(mark->span().of(text))) return mark;

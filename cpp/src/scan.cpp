@@ -71,7 +71,9 @@ std::size_t last_place(View text, View pattern, std::size_t stop, char fold, Mat
 
 std::size_t rfind(View text, View pattern, std::size_t stop, IsMark is_mark) {
     return last_place(text, pattern, stop, 0, [&](std::size_t i) {
-        return text.substr(i, pattern.size()) == pattern && (!is_mark || is_mark(text, i));
+        std::size_t same = 0;  // a loop, because a call would cost more than the few bytes
+        while (same < pattern.size() && text[i + same] == pattern[same]) ++same;
+        return same == pattern.size() && (!is_mark || is_mark(text, i));
     });
 }
 

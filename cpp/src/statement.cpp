@@ -59,10 +59,11 @@ constexpr std::array kDenied{"is not"sv,    "isn't"sv,   "is wrong"sv, "is incor
 
 /// End of the text before closing tags, special tokens and the ends of display formulas.
 std::size_t content_end(View text) {
+    constexpr CharSet kSkipped(kClosing);
     std::size_t end = text.size();
     for (int i = 0; i < kMaxTags; ++i) {
         const std::size_t before = end;
-        while (end > 0 && is_one_of(text[end - 1], kClosing)) --end;
+        while (end > 0 && kSkipped.has(text[end - 1])) --end;
         const View rest = text.substr(0, end);
         if (rest.ends_with("\\]") || rest.ends_with("\\)")) end -= 2;
         if (end > 0 && text[end - 1] == '>') {

@@ -2,6 +2,7 @@
 // that nothing here depends on a locale or on a version of Unicode.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -22,6 +23,18 @@ constexpr bool is_one_of(char c, std::string_view set) {
     }
     return false;
 }
+/// A set of bytes that is looked up in one step, for loops over long texts.
+class CharSet {
+public:
+    constexpr explicit CharSet(std::string_view chars) : has_{} {
+        for (const char c : chars) has_[static_cast<unsigned char>(c)] = true;
+    }
+    constexpr bool has(char c) const { return has_[static_cast<unsigned char>(c)]; }
+
+private:
+    std::array<bool, 256> has_;
+};
+
 constexpr char to_lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// The byte at `index`, 0 outside of the text (also for an index that went below 0).

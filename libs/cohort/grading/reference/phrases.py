@@ -149,7 +149,7 @@ def _before(text: str, start: int, end: int, stop: int) -> Mark | None:
 
 
 MAX_LETTER_LINES = 64
-_LETTER = re.compile(r"[ *]*A\**:")
+_LETTER = re.compile(r"[ *]{0,40}A\*{0,40}:")
 
 
 def letter_line(text: str, begin: int) -> Mark | None:
