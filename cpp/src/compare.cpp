@@ -96,8 +96,8 @@ bool Matcher::same(NodeId answer, NodeId truth) {
     budget_.spend(4);
     if (depth_ >= kMaxNesting) throw LimitReached{};
     ++depth_;
-    const bool equal = same_kind(without_prose(without_domain(answer)),
-                                 without_prose(without_domain(truth)));
+    const bool equal = same_kind(without_prose(without_domain(answer, answer_integers_)),
+                                 without_prose(without_domain(truth, integers_)));
     --depth_;
     return equal;
 }

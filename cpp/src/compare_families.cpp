@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cohort/ascii.h"
 #include "cohort/canonical.h"
 #include "cohort/evaluate.h"
 #include "matcher.h"
@@ -32,17 +33,22 @@ struct Progression {
 }  // namespace
 
 /// Takes `k \in \mathbb{Z}` off a list and remembers that k is an integer.
-NodeId Matcher::without_domain(NodeId node) {
+NodeId Matcher::without_domain(NodeId node, Names& integers) {
     const auto note = [&](NodeId statement) {
         if (!arena_.is(statement, Relation::in)) return false;
         const NodeId element = arena_.child(statement, 0);
         if (!is_integers(arena_, arena_.child(statement, 1))) return false;
         if (!arena_.is(element, Kind::symbol)) return false;
-        parameters_.emplace_back(arena_.name(element));
+        integers.emplace_back(arena_.name(element));
         return true;
     };
     if (arena_.is(node, Kind::builder)) {
-        return note(arena_.child(node, 1)) ? arena_.child(node, 0) : node;
+        const NodeId element = arena_.child(node, 0);
+        const NodeId condition = arena_.child(node, 1);
+        if (note(condition)) return element;
+        const bool lists = arena_.is(condition, Relation::equal) &&
+                           identical(arena_, element, arena_.child(condition, 0));
+        return lists ? arena_.child(condition, 1) : node;  // {x | x = 1, 2}
     }
     if (!arena_.is(node, Kind::list) && !arena_.is(node, Kind::all)) return node;
     std::vector<NodeId> children = children_of(arena_, node);
@@ -51,18 +57,14 @@ NodeId Matcher::without_domain(NodeId node) {
     return children.size() == 1 ? children[0] : with_children(arena_, node, children);
 }
 
-bool Matcher::is_parameter(std::string_view name) const {
-    constexpr std::string_view kUsual = "klmnjKN";
-    return std::ranges::find(parameters_, name) != parameters_.end() ||
-           (name.size() == 1 && kUsual.find(name[0]) != std::string_view::npos);
-}
-
 /// The only variable of a family: one that is said to be an integer, or a usual name of one beside
 /// an angle (\pi/4 + k\pi) or in a named value (n = 3k).
-std::optional<std::string> Matcher::parameter_of(NodeId node) {
+std::optional<std::string> Matcher::parameter_of(NodeId node, const Names& integers) {
+    constexpr std::string_view kUsual = "klmnjKN";
     const auto names = free_symbols(arena_, node, budget_);
-    if (names.size() != 1 || !is_parameter(names[0])) return std::nullopt;
-    if (std::ranges::find(parameters_, names[0]) != parameters_.end()) return names[0];
+    if (names.size() != 1) return std::nullopt;
+    if (std::ranges::find(integers, names[0]) != integers.end()) return names[0];
+    if (names[0].size() != 1 || kUsual.find(names[0][0]) == npos) return std::nullopt;
     const bool angle = any_node(arena_, node, budget_, [&](NodeId part) {
         return arena_.is(part, Constant::pi) || arena_.is(part, Kind::degree);
     });
@@ -70,9 +72,9 @@ std::optional<std::string> Matcher::parameter_of(NodeId node) {
 }
 
 /// Whether start + step k stands for all of its values and not for a formula such as the angle sum
-/// (n - 2)\pi: k is said to be an integer, or it is solved for, or no k gives 0.
+/// (n - 2)\pi: the truth says that k is an integer, or it is solved for, or no k gives 0.
 bool Matcher::lists_solutions(std::string_view parameter, NodeId start, NodeId step) {
-    if (std::ranges::find(parameters_, parameter) != parameters_.end()) return true;
+    if (std::ranges::find(integers_, parameter) != integers_.end()) return true;
     const NodeId turns = canonical_of(arena_.quotient(step, arena_.constant(Constant::pi)));
     const auto rational = exact_value(arena_, turns, budget_);
     const bool degrees = any_node(arena_, step, budget_, [&](NodeId part) {
@@ -84,8 +86,8 @@ bool Matcher::lists_solutions(std::string_view parameter, NodeId start, NodeId s
 }
 
 bool Matcher::same_family(NodeId answer, NodeId truth) {
-    const auto wanted = parameter_of(truth);
-    const auto mine = wanted ? parameter_of(answer) : std::nullopt;
+    const auto wanted = parameter_of(truth, integers_);
+    const auto mine = wanted ? parameter_of(answer, answer_integers_) : std::nullopt;
     if (!mine) return false;
     const NodeId parameter = arena_.symbol(*wanted);
     const NodeId renamed = *mine == *wanted
@@ -103,7 +105,10 @@ bool Matcher::same_family(NodeId answer, NodeId truth) {
         return Progression{start, step};
     };
     const auto right = progression(truth);
-    if (!right || !lists_solutions(*wanted, right->start, right->step)) return false;
+    if (!right) return false;
+    const bool renames = in_integer_ > 0 && exact_value(arena_, right->step, budget_);
+    if (renames && equal_in_value(renamed, truth)) return true;
+    if (!lists_solutions(*wanted, right->start, right->step)) return false;
     if (equal_in_value(renamed, truth)) return true;
     const auto left = progression(renamed);
     if (!left) return false;

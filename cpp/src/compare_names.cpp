@@ -29,6 +29,12 @@ bool is_unknown(const Arena& arena, NodeId name) {
     return spelled.starts_with('\\') || kLetters.find(spelled.front()) != std::string_view::npos;
 }
 
+/// A usual name of an integer: `n = 3k` lists the multiples of 3.
+bool is_integer_name(const Arena& arena, NodeId name) {
+    if (!arena.is(name, Kind::symbol) || arena.name(name).size() != 1) return false;
+    return is_one_of(arena.name(name)[0], "mnN");
+}
+
 }  // namespace
 
 bool Matcher::is_name(NodeId node) {
@@ -162,9 +168,12 @@ bool Matcher::same_named(const Named& answer, const Named& truth) {
     if (!same_name(*answer.name, *truth.name)) return false;
     const bool unknown = is_unknown(arena_, *truth.name);
     ++in_named_;
+    const bool integer = is_integer_name(arena_, *truth.name);
     in_unknown_ += unknown ? 1 : 0;
+    in_integer_ += integer ? 1 : 0;
     const bool equal = same(answer.value, truth.value);
     in_unknown_ -= unknown ? 1 : 0;
+    in_integer_ -= integer ? 1 : 0;
     --in_named_;
     return equal;
 }

@@ -33,7 +33,7 @@ bool Matcher::is_region(NodeId node) {
         case Kind::unite:
         case Kind::intersect:
         case Kind::difference: return true;
-        case Kind::number_set: return arena_.name(node) == "R";
+        case Kind::number_set: return arena_.name(node).starts_with('R');
         case Kind::builder: return is_region(arena_.child(node, 1));
         case Kind::all:
         case Kind::list: return any_child();

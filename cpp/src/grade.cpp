@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -25,14 +26,29 @@ struct Truth {
     std::string text;
     NormalForm form;
     std::optional<char> choice;
+    unsigned currencies;
 };
 
 bool is_prose(std::string_view text) { return std::ranges::count(text, ' ') >= kMaxWords; }
 
+/// One bit for each currency that a text names.
+unsigned currencies(std::string_view text) {
+    const auto names = [&](std::initializer_list<std::string_view> words) {
+        return std::ranges::any_of(words, [&](std::string_view word) {
+            return text.find(word) != npos;
+        });
+    };
+    const bool cents = names({"cent"}) && !names({"percent", "centi"});
+    return (names({"\\$", "dollar", "USD"}) ? 1U : 0U) | (names({"euro", "\u20AC"}) ? 2U : 0U) |
+           (names({"\\pounds", "\u00A3"}) ? 4U : 0U) | (names({"yen", "yuan", "\u00A5"}) ? 8U : 0U) |
+           (names({"rupee", "\u20B9"}) ? 16U : 0U) | (cents ? 32U : 0U);
+}
+
 std::optional<Truth> read_answer(std::string_view text) {
     NormalForm form = normal_form(text);
     if (form.value.empty()) return std::nullopt;
-    return Truth{std::string(text), std::move(form), choice_letter(text)};
+    return Truth{std::string(text), std::move(form), choice_letter(text),
+                 currencies(text)};
 }
 
 std::optional<Truth> read_truth(std::string_view text) {
@@ -50,9 +66,11 @@ bool is_integer(const NormalForm& form) {
 }
 
 /// What the normal forms alone decide: most answers are plain numbers.
-std::optional<Verdict> decide(const NormalForm& answer, const Truth& truth, const Policy& policy) {
-    // The normal form drops the sign of dollars, so that cents may be dollars to it.
-    if (answer.unit == "cent" || truth.form.unit == "cent") return std::nullopt;
+std::optional<Verdict> decide(std::string_view text, const NormalForm& answer, const Truth& truth,
+                              const Policy& policy) {
+    // The normal form drops most currencies.
+    const unsigned paid = truth.currencies == 0 ? 0 : currencies(text);
+    if (paid != 0 && paid != truth.currencies) return std::nullopt;
     const bool spelled_alike = answer.is_number == truth.form.is_number &&
                                answer.value == truth.form.value && answer.unit == truth.form.unit;
     if (spelled_alike || (policy == Policy{} && same(answer, truth.form))) return Verdict::correct;
@@ -62,7 +80,7 @@ std::optional<Verdict> decide(const NormalForm& answer, const Truth& truth, cons
 
 Verdict judge(std::string_view answer, const NormalForm& form, const Truth& truth,
               const Policy& policy) {
-    if (const auto verdict = decide(form, truth, policy)) return *verdict;
+    if (const auto verdict = decide(answer, form, truth, policy)) return *verdict;
     if (truth.choice) return picks(answer, *truth.choice) ? Verdict::correct : Verdict::wrong;
     switch (compare_answers(answer, truth.text, policy)) {
         case Comparison::equal: return Verdict::correct;

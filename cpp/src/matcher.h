@@ -53,6 +53,8 @@ public:
     bool matches(NodeId answer, NodeId truth);
 
 private:
+    using Names = std::vector<std::string>;
+
     bool same(NodeId answer, NodeId truth);
     bool same_kind(NodeId answer, NodeId truth);
     bool is_defined(NodeId node);
@@ -112,11 +114,10 @@ private:
     std::optional<int> sign_at_sample(NodeId node, std::span<const std::string> names);
 
     // families
-    NodeId without_domain(NodeId node);
+    NodeId without_domain(NodeId node, Names& integers);
     bool same_family(NodeId answer, NodeId truth);
     bool same_up_to_constant(NodeId answer, NodeId truth);
-    std::optional<std::string> parameter_of(NodeId node);
-    bool is_parameter(std::string_view name) const;
+    std::optional<std::string> parameter_of(NodeId node, const Names& integers);
     bool lists_solutions(std::string_view parameter, NodeId start, NodeId step);
 
     // layouts
@@ -132,10 +133,12 @@ private:
     const Policy& policy_;
     Budget& budget_;
     std::vector<NodeId> canonical_;        // of each node that was asked for, plus 1; 0: not yet
-    std::vector<std::string> parameters_;  // said to be integers
+    Names integers_;         // variables of which the truth says so
+    Names answer_integers_;  // and the answer, which cannot make a formula a family by that
     int depth_ = 0;
     int in_named_ = 0;    // inside values that have a name
     int in_unknown_ = 0;  // and a name that equations are solved for
+    int in_integer_ = 0;  // or the name of an integer: n = 3k
 };
 
 }  // namespace cohort

@@ -150,12 +150,20 @@ std::optional<Region> Regions::read(NodeId node) {
             const auto left = taken ? complement(*taken) : std::nullopt;
             return whole && left ? intersect(*whole, *left) : std::nullopt;
         }
-        case Kind::number_set: return arena_.name(node) == "R" ? Maybe(line()) : std::nullopt;
+        case Kind::number_set: return read_number_set(arena_.name(node));
         case Kind::relation: return read_relation(node);
         case Kind::list: return read_list(node);
         case Kind::builder: return read_builder(node);
         default: return std::nullopt;
     }
+}
+
+Regions::Maybe Regions::read_number_set(std::string_view name) {
+    if (name == "R") return line();
+    const End zero = end(arena_.number(0), false);
+    if (name == "R+") return Region{{{zero, infinity(1)}}, ""};
+    if (name == "R-") return Region{{{infinity(-1), zero}}, ""};
+    return std::nullopt;
 }
 
 Regions::Maybe Regions::read_interval(NodeId low, NodeId high, bool low_closed,

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cohort/expression.h"
@@ -38,6 +39,7 @@ private:
     using Maybe = std::optional<Region>;
 
     Maybe read_interval(NodeId low, NodeId high, bool low_closed, bool high_closed);
+    Maybe read_number_set(std::string_view name);
     Maybe read_points(NodeId node);
     Maybe read_relation(NodeId node);
     Maybe read_builder(NodeId node);

@@ -54,6 +54,7 @@ void check_fast_paths_know_the_policies() {
     check("5", "5 \\text{ m}", required, "wrong");
     check("500 \\text{ cm}", "5 \\text{ m}", required, "correct");
     check("5 \\text{ cents}", "\\$5", {}, "wrong");
+    check("5 \\text{ euros}", "\\$5", {}, "wrong");
     Policy last;
     last.commitment = Policy::Commitment::last;
     CHECK_EQUAL(cohort::name(cohort::grade_math("\\boxed{5} or \\boxed{6}", "6", last)), "correct");
