@@ -21,13 +21,10 @@ constexpr std::size_t kMaxConnector = 40;  // characters between two of them
 
 /// Where the text after thinking begins; npos when the thinking does not end.
 std::size_t visible_start(View text) {
-    const auto is_tag = [](View all, std::size_t word) {
-        const char before = at(all, word - 1);
-        return before == '<' || (before == '/' && at(all, word - 2) == '<');
-    };
-    const std::size_t tag = rfind(text, "think>", npos, is_tag);
-    if (tag == npos) return 0;
-    return text[tag - 1] == '/' ? tag + 6 : npos;
+    constexpr View kClosed = "</think>";
+    const std::size_t closed = rfind(text, kClosed);
+    const std::size_t begin = closed == npos ? 0 : closed + kClosed.size();
+    return rfind(text.substr(begin), "<think>") == npos ? begin : npos;
 }
 
 Extraction extraction(const Mark& mark, bool ambiguous) {
