@@ -23,7 +23,7 @@ struct Lead {
 View without_word(View text, View word) {
     const bool leads = lowered(text.substr(0, word.size())) == word;
     return leads && !is_letter(at(text, word.size())) ? strip(text.substr(word.size()), " :")
-                                                     : text;
+                                                      : text;
 }
 
 Lead read_lead(View text) {
@@ -53,8 +53,9 @@ bool names_a_choice(View text) {
 }
 
 bool is_reason(View text) {
-    for (const View word : {View("because"), View("since"), View("as"), View("is"), View("with"),
-                            View("and not"), View("not"), View("rather than"), View("instead of")}) {
+    for (const View word :
+         {View("because"), View("since"), View("as"), View("is"), View("with"), View("and not"),
+          View("not"), View("rather than"), View("instead of")}) {
         if (without_word(text, word) != text) return true;
     }
     return false;

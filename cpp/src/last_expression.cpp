@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
+#include "chunks.h"
 #include "cohort/words.h"
 #include "lines.h"
 #include "marks.h"
@@ -17,31 +19,6 @@ namespace {
 using View = std::string_view;
 using std::string_view_literals::operator""sv;
 
-/// What a token is to an expression.
-enum class Kind { value, letter, sign, space, join, word };
-
-struct Token {
-    Kind kind;
-    View text;
-};
-
-// pi, root, infinity, halves and quarters, squared, cubed
-constexpr std::array kWideValues{"\xCF\x80"sv, "\xE2\x88\x9A"sv, "\xE2\x88\x9E"sv, "\xC2\xBD"sv,
-                                 "\xC2\xBC"sv, "\xC2\xBE"sv,     "\xC2\xB2"sv,     "\xC2\xB3"sv};
-// minus, dash, times, division, dot, at most, at least, not equal, union, section, plus-minus,
-// degree
-constexpr std::array kWideSigns{"\xE2\x88\x92"sv, "\xE2\x80\x93"sv, "\xC3\x97"sv,
-                                "\xC3\xB7"sv,     "\xC2\xB7"sv,     "\xE2\x89\xA4"sv,
-                                "\xE2\x89\xA5"sv, "\xE2\x89\xA0"sv, "\xE2\x88\xAA"sv,
-                                "\xE2\x88\xA9"sv, "\xC2\xB1"sv,     "\xC2\xB0"sv};
-constexpr View kRoot = "\xE2\x88\x9A";
-constexpr View kMinus = "\xE2\x88\x92";
-// Of the signs, those that bind a letter on either side; the root binds one behind it.
-constexpr std::array kWideOperators{"\xE2\x88\x92"sv, "\xE2\x89\xA4"sv, "\xE2\x89\xA5"sv,
-                                    "\xE2\x89\xA0"sv, "\xC3\x97"sv,     "\xC3\xB7"sv,
-                                    "\xC2\xB7"sv};
-constexpr std::array kFunctions{"sqrt"sv, "sin"sv, "cos"sv, "tan"sv, "cot"sv,
-                                "csc"sv,  "log"sv, "ln"sv,  "exp"sv};
 constexpr std::array kTimes{"\\times"sv, "\\cdot"sv, "\\div"sv};
 constexpr std::array kAlgebraic{"<"sv,
                                 ">"sv,
@@ -56,162 +33,33 @@ constexpr std::array kAlgebraic{"<"sv,
 constexpr std::array kClauses{","sv,   ";"sv,   ":"sv,    "so"sv,     "then"sv,   "is"sv,
                               "are"sv, "was"sv, "were"sv, "has"sv,    "have"sv,   "had"sv,
                               "be"sv,  "get"sv, "gets"sv, "equals"sv, "leaves"sv, "leaving"sv};
-constexpr std::array kOrdinals{"st"sv, "nd"sv, "rd"sv, "th"sv};
 
-template <std::size_t N>
-bool is_among(View text, const std::array<View, N>& all) {
-    return std::ranges::find(all, text) != all.end();
-}
-
-template <std::size_t N>
-std::size_t match_among(View text, const std::array<View, N>& all) {
-    for (const View one : all) {
-        if (text.starts_with(one)) return one.size();
+bool is_algebra(const Chunk& chunk) {
+    if (chunk.kind == ChunkKind::value) {
+        return !is_digit(chunk.text.back()) && !is_among(chunk.text, kTimes);
     }
-    return 0;
+    return chunk.kind == ChunkKind::letter || is_among(chunk.text, kAlgebraic);
 }
 
-template <std::size_t N>
-bool ends_among(View text, const std::array<View, N>& all) {
-    return std::ranges::any_of(all, [&](View one) { return text.ends_with(one); });
-}
-
-bool is_word_char(char c) { return is_alnum(c) || c == '\''; }
-
-/// Reads the tokens of a sentence.
-class Tokens {
-public:
-    explicit Tokens(View sentence) : sentence_(sentence) {}
-
-    bool has_next() const { return place_ < sentence_.size(); }
-    Token next();
-    /// Whether a number follows, maybe after `and` or `or`.
-    bool number_follows() const;
-
-private:
-    Token take(Kind kind, std::size_t size);
-    Token command();
-    Token word();
-    Kind lone_letter(std::size_t end) const;
-
-    View sentence_;
-    std::size_t place_ = 0;
-};
-
-Token Tokens::take(Kind kind, std::size_t size) {
-    const Token token{kind, sentence_.substr(place_, size)};
-    place_ += token.text.size();
-    return token;
-}
-
-Token Tokens::command() {
-    const View rest = sentence_.substr(place_);
-    if (rest.size() == 1) return take(Kind::word, 1);
-    if (!is_letter(rest[1])) return take(Kind::sign, 1 + forward(rest.substr(1), 0, 1));
-    const std::size_t end = skip_letters(rest, 1);
-    const View name = rest.substr(1, end - 1);
-    if (name == "text" || name == "mbox" || name == "mathrm") {
-        const std::size_t brace = end + (at(rest, end) == ' ' ? 1 : 0);
-        const std::size_t close = rest.find_first_of("{}\\", brace + 1);
-        if (at(rest, brace) == '{' && close != npos && rest[close] == '}') {
-            return take(Kind::sign, close + 1);
-        }
-    }
-    return take(name == "boxed" || name == "fbox" ? Kind::word : Kind::value, end);
-}
-
-/// A letter that touches an operator is a variable; another one is a word.
-Kind Tokens::lone_letter(std::size_t end) const {
-    const View before = strip_right(sentence_.substr(0, place_), " ");
-    const View after = sentence_.substr(skip_spaces(sentence_, end));
-    const bool number_before =
-        !before.empty() && (is_digit(before.back()) || is_one_of(before.back(), ")%"));
-    const bool number_after = is_digit(at(after, 0)) || is_one_of(at(after, 0), "$(");
-    if (sentence_[place_] == 'x' && number_before && number_after) return Kind::sign;
-    const bool bound_before = (!before.empty() && is_one_of(before.back(), "=^_+*/<>([{-")) ||
-                              before.ends_with(kRoot) || ends_among(before, kWideOperators);
-    const bool bound_after = (!after.empty() && is_one_of(after[0], "=^_+*/<>-")) ||
-                             match_among(after, kWideOperators) != 0;
-    return bound_before || bound_after || at(sentence_, end) == '(' ? Kind::letter : Kind::word;
-}
-
-Token Tokens::word() {
-    const std::size_t end = skip(sentence_, place_, is_word_char);
-    const std::size_t size = end - place_;
-    const View word = sentence_.substr(place_, size);
-    if (is_digit(at(sentence_, place_ - 1))) {
-        const bool loose = is_among(word, kOrdinals) || (unit_form(word) && !is_lone_unit(word));
-        return take(loose ? Kind::word : Kind::letter, size);
-    }
-    if (word == "and" || word == "or") return take(Kind::join, size);
-    if (word == "pi") return take(Kind::value, size);
-    if (is_among(word, kFunctions)) {
-        const char next = at(sentence_, skip_spaces(sentence_, end));
-        const bool applied = is_digit(next) || next == '(' || next == '\\';
-        return take(applied ? Kind::value : Kind::word, size);
-    }
-    return take(size > 1 ? Kind::word : lone_letter(end), size);
-}
-
-Token Tokens::next() {
-    const View rest = sentence_.substr(place_);
-    if (rest[0] == '\\') return command();
-    if (match_among(rest, std::array{"<<"sv, ">>"sv, "<|"sv, "</"sv}) != 0) {
-        return take(Kind::word, 2);
-    }
-    const std::size_t first = rest[0] == '.' ? 1 : 0;
-    if (is_digit(at(rest, first))) {
-        std::size_t end = skip_digits(rest, first);
-        while (is_one_of(at(rest, end), ".,:") && is_digit(at(rest, end + 1))) {
-            end = skip_digits(rest, end + 1);
-        }
-        const bool ordinal = is_among(rest.substr(end, skip_letters(rest, end) - end), kOrdinals);
-        return take(ordinal ? Kind::word : Kind::value, end);
-    }
-    if (is_letter(rest[0])) return word();
-    if (rest[0] == ' ' || rest[0] == '\t') return take(Kind::space, 1);
-    if (rest[0] == ',' || rest[0] == ';') return take(Kind::join, 1);
-    if (const std::size_t size = match_among(rest, kWideValues)) return take(Kind::value, size);
-    if (const std::size_t size = match_among(rest, kWideSigns)) return take(Kind::sign, size);
-    return take(is_one_of(rest[0], "-+*/^_=<>|!()[]{}%$&~") ? Kind::sign : Kind::word,
-                forward(rest, 0, 1));
-}
-
-bool Tokens::number_follows() const {
-    const auto is_loose = [](char c) { return c == ' ' || c == '$'; };
-    View rest = sentence_.substr(skip(sentence_, place_, is_loose));
-    if (rest.starts_with("and ")) rest.remove_prefix(4);
-    else if (rest.starts_with("or ")) rest.remove_prefix(3);
-    if (rest.starts_with(kMinus)) rest.remove_prefix(kMinus.size());
-    else if (!rest.empty() && is_one_of(rest[0], "-+")) rest.remove_prefix(1);
-    rest = rest.substr(skip(rest, 0, [](char c) { return c == '\\' || c == '$'; }));
-    return is_digit(at(rest, 0)) || rest.starts_with(kRoot) || rest.starts_with(kWideValues[0]);
-}
-
-bool is_algebra(const Token& token) {
-    if (token.kind == Kind::value) {
-        return !is_digit(token.text.back()) && !is_among(token.text, kTimes);
-    }
-    return token.kind == Kind::letter || is_among(token.text, kAlgebraic);
-}
-
-/// Tokens that belong together.
+/// Chunks that belong together.
 struct Run {
     Span span{npos, npos};
     int depth = 0;
-    bool has_value = false, has_equals = false, ends_in_value = false, is_arithmetic = true;
+    bool has_value = false, has_digit = false, has_equals = false, ends_in_value = false;
+    bool is_arithmetic = true;
 
-    void add(const Token& token, std::size_t start) {
+    void add(const Chunk& chunk, std::size_t start) {
         if (span.start == npos) span.start = start;
-        span.end = start + token.text.size();
-        const char sign = token.text.size() == 1 ? token.text[0] : '\0';
+        span.end = start + chunk.text.size();
+        const char sign = chunk.text.size() == 1 ? chunk.text[0] : '\0';
         depth += is_one_of(sign, "([{") ? 1 : is_one_of(sign, ")]}") ? -1 : 0;
         has_equals = has_equals || sign == '=';
-        is_arithmetic = is_arithmetic && !is_algebra(token);
-        has_value =
-            has_value || token.kind == Kind::value || (token.kind == Kind::letter && has_equals);
-        if (token.kind != Kind::join) {
-            ends_in_value = token.kind == Kind::value || token.kind == Kind::letter ||
+        has_digit = has_digit || is_digit(chunk.text.back());
+        is_arithmetic = is_arithmetic && !is_algebra(chunk);
+        has_value = has_value || chunk.kind == ChunkKind::value ||
+                    (chunk.kind == ChunkKind::letter && has_equals);
+        if (chunk.kind != ChunkKind::join) {
+            ends_in_value = chunk.kind == ChunkKind::value || chunk.kind == ChunkKind::letter ||
                             (sign != '\0' && is_one_of(sign, ")]}%"));
         }
     }
@@ -250,7 +98,14 @@ Span without_signs(View text, Span span) {
     return span;
 }
 
-/// What stands after the last `=` when it ends a calculation.
+/// Whether a sign of another relation or a joint makes more of `text` than a chain of `=`.
+bool has_relation(View text) {
+    return text.find_first_of("<>,;!") != npos || text.find(" and ") != npos ||
+           text.find(" or ") != npos || text.find("\xE2\x89\xA4") != npos ||
+           text.find("\xE2\x89\xA5") != npos || text.find("\xE2\x89\xA0") != npos;
+}
+
+/// What stands after the last `=` when it ends a calculation; nothing of a false `17 = 18`.
 std::optional<Span> trimmed(View text, const Run& run) {
     Span span = without_signs(text, run.span);
     const bool is_dash = span.start == run.span.start && text.substr(span.start).starts_with("- ");
@@ -258,7 +113,14 @@ std::optional<Span> trimmed(View text, const Run& run) {
     if (span.start >= span.end) return std::nullopt;
     const View whole = span.of(text);
     if (const std::size_t equals = whole.rfind('='); equals != npos) {
-        const bool is_chain = whole.find('=') != equals && is_number(whole.substr(equals + 1));
+        const View before = whole.substr(0, equals);
+        const View last = whole.substr(equals + 1);
+        const std::size_t earlier = before.rfind('=');
+        const View other = before.substr(earlier + 1);
+        const bool ends_in_number = is_number(last);
+        const bool is_whole = span.start == run.span.start && ends_in_number && is_number(other);
+        if (is_whole && !are_same(other, last)) return std::nullopt;
+        const bool is_chain = earlier != npos && ends_in_number && !has_relation(before);
         if (is_chain || run.is_arithmetic) {
             span = without_signs(text, {span.start + equals + 1, span.end});
         }
@@ -267,39 +129,138 @@ std::optional<Span> trimmed(View text, const Run& run) {
     return span;
 }
 
+// The words between
+
+// Before a number they say that it was known before.
+constexpr std::array kDefinite{"the"sv, "these"sv, "those"sv, "both"sv, "all"sv, "his"sv,
+                               "her"sv, "its"sv,   "their"sv, "my"sv,   "our"sv, "your"sv};
+constexpr std::array kJoints{"and"sv, "or"sv, "also"sv, "alternatively"sv};
+constexpr View kArrow = "\xE2\x86\x92";
+
+/// The words since the last run that has a value, as far as they matter.
+class Between {
+public:
+    void add(View word) {
+        is_definite_ = is_among(word, kDefinite);
+        opens_ = opens_ || word == "because" || word == ">>" || word == kArrow ||
+                 (is_among(word, kClauses) && word != "," && word != ";");
+        is_out_of_ = count_ == 1 && is_out_of_ ? word == "of" : count_ == 0 && word == "out";
+        ++count_;
+        if (!is_letters(word) || is_among(word, kJoints) || word == first_) return;
+        if (first_.empty()) first_ = word;
+        else has_more_ = true;
+    }
+    /// Whether the last word says that the value behind it was known before.
+    bool is_definite() const { return is_definite_; }
+    /// Whether two values with these words between them are none alone: `3 hours and 5 minutes`.
+    bool joins() const { return !opens_ && (!has_more_ || (is_out_of_ && count_ == 2)); }
+
+private:
+    static bool is_letters(View word) { return skip_letters(word, 0) == word.size(); }
+
+    View first_;
+    std::size_t count_ = 0;
+    bool is_definite_ = false, opens_ = false, has_more_ = false, is_out_of_ = false;
+};
+
+/// The runs of a sentence that may be its answer.
+struct Runs {
+    Run found, result, run;     // the last with a value, the last calculation, the one that goes on
+    bool stands_apart = false;  // whether a clause has begun after the calculation
+    bool is_compound = false;   // whether the last two values are parts of one
+    Between between;
+
+    void end_run() {
+        const Run ended = std::exchange(run, {});
+        if (!ended.has_value) return;
+        if (ended.has_equals && ended.is_arithmetic) {
+            result = ended;
+            stands_apart = false;
+        } else if (found.has_value && between.is_definite()) {
+            return;  // `in the 2 months`: nothing that was asked for
+        }
+        is_compound = found.has_digit && between.joins();
+        found = ended;
+        between = {};
+    }
+
+    void add_word(View word) {
+        end_run();
+        stands_apart = stands_apart || is_among(word, kClauses);
+        between.add(word);
+    }
+
+    const Run& chosen() const {
+        if (result.has_value && !stands_apart) return result;
+        static constexpr Run kNone;
+        return is_compound ? kNone : found;
+    }
+};
+
+/// Where a remark in brackets begins that the sentence ends in, behind a number; or its end.
+std::size_t remark_start(View text, Span sentence) {
+    const View whole = sentence.of(text);
+    if (whole.empty() || whole.back() != ')') return sentence.end;
+    const std::size_t open = whole.find_last_of("()", whole.size() - 2);
+    if (open == npos || whole[open] == ')' || at(whole, open - 1) != ' ') return sentence.end;
+    bool has_word = false;
+    for (std::size_t i = open + 3; i < whole.size() && !has_word; ++i) {
+        has_word = whole[i] == ' ' && is_letter(whole[i - 1]) && is_letter(whole[i - 2]);
+    }
+    const View before = whole.substr(0, open);
+    const bool has_digit = std::ranges::any_of(before, is_digit);
+    return has_word && has_digit ? sentence.start + open - 1 : sentence.end;
+}
+
+/// End of the scale and the unit behind a number, as in `3.5 million` and `5 cm^2`.
+std::size_t unit_end(View text, std::size_t start, std::size_t end) {
+    constexpr std::array kScales{"hundred"sv, "thousand"sv, "million"sv,
+                                 "billion"sv, "trillion"sv, "dozen"sv};
+    if (!is_digit(text[start - 1])) return start;
+    text = text.substr(0, end);
+    const auto word_at = [&](std::size_t place) {
+        const std::size_t first = place + (at(text, place) == ' ' ? 1 : 0);
+        return Span{first, skip_letters(text, first)};
+    };
+    std::size_t stop = start;
+    if (const Span scale = word_at(start); scale.start > start &&
+                                           is_among(scale.of(text), kScales) &&
+                                           !is_digit(at(text, scale.end))) {
+        stop = scale.end;
+    }
+    const Span unit = word_at(stop);
+    if ((is_alnum(at(text, unit.end)) || at(text, unit.end) == '\'') || !unit_form(unit.of(text)))
+        return stop;
+    constexpr std::array kPowers{"^2"sv, "^3"sv, "^{2}"sv, "^{3}"sv, "\xC2\xB2"sv, "\xC2\xB3"sv};
+    const std::size_t after = unit.end + match_among(text.substr(unit.end), kPowers);
+    const View rest = text.substr(after);
+    constexpr std::array kPer{"/"sv, " /"sv, " per "sv, " a "sv, " an "sv};
+    const bool is_loose = is_lone_unit(unit.of(text)) && after < end;
+    return match_among(rest, kPer) != 0 || is_loose ? stop : after;
+}
+
 }  // namespace
 
 std::optional<Span> last_expression(View text, Span sentence) {
-    Run found, result, run;     // the last with a value, the last calculation, the one that goes on
-    bool stands_apart = false;  // whether a clause has begun after the calculation
-    const auto end_run = [&] {
-        if (run.has_value) found = run;
-        if (run.has_value && run.has_equals && run.is_arithmetic) {
-            result = run;
-            stands_apart = false;
+    sentence.end = remark_start(text, sentence);
+    Runs runs;
+    Chunks chunks(sentence.of(text));
+    for (std::size_t start = sentence.start; chunks.has_next();) {
+        Chunk chunk = chunks.next();
+        if (chunk.kind == ChunkKind::join) {
+            const bool inside = runs.run.depth > 0 && is_one_of(chunk.text[0], ",;");
+            const bool joins = inside || (runs.run.ends_in_value && chunks.number_follows());
+            if (!joins) chunk.kind = ChunkKind::word;
         }
-        run = {};
-    };
-    Tokens tokens(sentence.of(text));
-    for (std::size_t start = sentence.start; tokens.has_next();) {
-        Token token = tokens.next();
-        if (token.kind == Kind::join) {
-            const bool inside = run.depth > 0 && is_one_of(token.text[0], ",;");
-            const bool joins = inside || (run.ends_in_value && tokens.number_follows());
-            if (!joins) token.kind = Kind::word;
-        }
-        if (token.kind == Kind::word) {
-            end_run();
-            stands_apart = stands_apart || is_among(token.text, kClauses);
-        } else if (token.kind != Kind::space) {
-            run.add(token, start);
-        }
-        start += token.text.size();
+        if (chunk.kind == ChunkKind::word) runs.add_word(chunk.text);
+        else if (chunk.kind != ChunkKind::space) runs.run.add(chunk, start);
+        start += chunk.text.size();
     }
-    end_run();
-    const Run& last = result.has_value && !stands_apart ? result : found;
-    if (!last.has_value) return std::nullopt;
-    return trimmed(text, last);
+    runs.end_run();
+    const Run& run = runs.chosen();
+    auto span = run.has_value ? trimmed(text, run) : std::nullopt;
+    if (span) span->end = unit_end(text, span->end, sentence.end);
+    return span;
 }
 
 }  // namespace cohort

@@ -5,6 +5,7 @@
 // A question, a refusal, a sentence that was cut off and a negated number give no answer.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "lines.h"
@@ -19,21 +20,22 @@ using std::string_view_literals::operator""sv;
 constexpr std::size_t kMaxStatement = 1000;  // characters at the end that are looked at
 constexpr std::size_t kMaxRefusal = 300;     // of these, the ones in which a refusal counts
 constexpr int kMaxSentences = 3;
-constexpr int kMaxTags = 64;              // tags at the end that are passed over
-constexpr std::size_t kMaxTagSize = 40;   // characters of one
-constexpr std::size_t kMaxWordsOpen = 8;  // after the number in a sentence without a stop
-constexpr std::size_t kMaxWordsBack = 2;  // after the number in a sentence that is not the last
+constexpr int kMaxTags = 64;                // tags at the end that are passed over
+constexpr std::size_t kMaxTagSize = 40;     // characters of one
+constexpr std::size_t kMaxWordsOpen = 8;    // after the number in a sentence without a stop
+constexpr std::size_t kMaxWordsListed = 2;  // before what the sentence before says too
+constexpr std::size_t kMaxWordsBack = 2;    // after the number in a sentence that is not the last
 
 constexpr View kClosing = " \t\n\v\f\r*_`$\"'";
 constexpr std::array kWideStops{"\xE3\x80\x82"sv, "\xEF\xBC\x81"sv, "\xEF\xBC\x9F"sv};
 constexpr View kWideQuestion = "\xEF\xBC\x9F";
 
 constexpr std::array kDangling{
-    "is"sv,   "are"sv,   "was"sv,  "were"sv, "be"sv,   "the"sv,   "a"sv,       "an"sv,
-    "of"sv,   "to"sv,    "and"sv,  "or"sv,   "for"sv,  "with"sv,  "then"sv,    "so"sv,
-    "that"sv, "has"sv,   "have"sv, "had"sv,  "gets"sv, "get"sv,   "costs"sv,   "each"sv,
-    "by"sv,   "in"sv,    "at"sv,   "per"sv,  "from"sv, "but"sv,   "because"sv, "if"sv,
-    "when"sv, "which"sv, "who"sv,  "as"sv,   "than"sv, "equals"sv};
+    "is"sv,   "are"sv,    "was"sv,   "were"sv,    "be"sv,    "the"sv,  "a"sv,     "an"sv,   "of"sv,
+    "to"sv,   "and"sv,    "or"sv,    "for"sv,     "with"sv,  "then"sv, "so"sv,    "that"sv, "has"sv,
+    "have"sv, "had"sv,    "gets"sv,  "get"sv,     "costs"sv, "each"sv, "by"sv,    "in"sv,   "at"sv,
+    "per"sv,  "from"sv,   "but"sv,   "because"sv, "if"sv,    "when"sv, "which"sv, "who"sv,  "as"sv,
+    "than"sv, "equals"sv, "times"sv, "plus"sv,    "minus"sv, "we"sv};
 // clang-format off
 constexpr std::array kRefusals{
     "do not know"sv,        "don't know"sv,      "not sure"sv,
@@ -52,6 +54,16 @@ constexpr std::array kRefusals{
 constexpr std::array kPartitive{"of"sv,   "the"sv,   "these"sv,    "those"sv, "all"sv,
                                 "both"sv, "first"sv, "next"sv,     "last"sv,  "other"sv,
                                 "each"sv, "every"sv, "remaining"sv};
+// Before a number they say something about a value, not which it is.
+constexpr std::array kBounds{
+    "than"sv,        "at most"sv,    "at least"sv, "is over"sv,     "is under"sv,    "exceeds"sv,
+    "exceed"sv,      "is up to"sv,   "such as"sv,  "example"sv,     "e g"sv,         "near"sv,
+    "between"sv,     "chapter"sv,    "page"sv,     "ends in"sv,     "starts with"sv, "ends with"sv,
+    "begins with"sv, "contains a"sv, "contains"sv, "doubt it is"sv, "doubt it's"sv};
+// In a closing sentence, which is passed over.
+constexpr std::array kReader{"you"sv,       "you'd"sv,      "you're"sv, "your"sv,
+                             "hope"sv,      "thanks"sv,     "thank"sv,  "luck"sv,
+                             "feel free"sv, "make sense"sv, "enjoy"sv};
 constexpr std::array kNegative{"not"sv,   "never"sv,  "cannot"sv, "neither"sv, "nor"sv,
                                "isn't"sv, "wasn't"sv, "aren't"sv, "can't"sv};
 constexpr std::array kDenied{"is not"sv,    "isn't"sv,   "is wrong"sv, "is incorrect"sv,
@@ -113,6 +125,11 @@ std::optional<Span> without_stops(View text, Span sentence) {
     return std::nullopt;
 }
 
+View without_final(View sentence) {
+    while (const std::size_t size = stop_size(sentence)) sentence.remove_suffix(size);
+    return sentence;
+}
+
 /// The one word of a sentence without emphasis, if it has no more.
 std::optional<Span> only_word(View text, Span body) {
     const auto word = strip_span(text, body, kClosing, kClosing);
@@ -132,11 +149,37 @@ std::optional<Mark> option(View text, Span body) {
     return Mark{Rule::formula, letter, letter, letter + 1, letter + 1};
 }
 
+/// Whether nothing but an operator follows: a calculation that was cut off.
+bool ends_in_operator(View rest) {
+    bool found = false;
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+        constexpr View kTimes = "\xC3\x97";
+        const bool times = rest.substr(i).starts_with(kTimes);
+        if (!times && !is_one_of(rest[i], " $=+-/")) return false;
+        found = found || !is_one_of(rest[i], " $");
+        if (times) i += kTimes.size() - 1;
+    }
+    return found;
+}
+
+/// Whether a sentence ends as one, with a sign such as an emoji, or is but a line.
+bool is_finished(View sentence) {
+    if (stop_size(sentence) != 0 || sentence.back() == ')') return true;
+    // Signs stand from U+2000 to U+2FFF and from U+10000 on.
+    const std::size_t last = backward(sentence, sentence.size(), 1);
+    const auto lead = static_cast<std::uint8_t>(sentence[last]);
+    return lead == 0xE2U || lead >= 0xF0U || sentence.find_first_not_of("-=_#~\\[]$") == npos;
+}
+
 /// The mark, unless its sentence takes it back or was cut off.
 std::optional<Mark> checked(View text, Span body, Span found, bool finished, bool back) {
     const std::string before = words_of(text.substr(body.start, found.start - body.start));
     const std::string after = words_of(text.substr(found.end, body.end - found.end));
-    if (has_any(last_words(before, 3), kNegative) || has_any(after, kDenied)) return std::nullopt;
+    if (has_any(last_words(before, 3), kNegative) || has_any(first_words(after, 2), kDenied) ||
+        has_any(last_words(before, 2), kBounds) ||
+        ends_in_operator(text.substr(found.end, body.end - found.end))) {
+        return std::nullopt;
+    }
     const std::size_t count = count_words(after);
     if (back && count > kMaxWordsBack) return std::nullopt;
     const bool cut_off =
@@ -145,6 +188,39 @@ std::optional<Mark> checked(View text, Span body, Span found, bool finished, boo
     if (cut_off && !finished) return std::nullopt;
     const Rule rule = is_number(found.of(text)) ? Rule::last_number : Rule::formula;
     return Mark{rule, found.start, found.start, found.end, found.end};
+}
+
+/// Whether two sentences differ in nothing but numbers, apart from a few words before the first.
+bool say_the_same(View mine, View other) {
+    std::size_t i = mine.size();
+    std::size_t j = other.size();
+    while (j > 0) {
+        if (i == 0) return false;
+        if (is_digit(mine[i - 1]) && is_digit(other[j - 1])) {
+            while (i > 0 && is_digit(mine[i - 1])) --i;
+            while (j > 0 && is_digit(other[j - 1])) --j;
+        } else if (mine[--i] != other[--j]) {
+            return false;
+        }
+    }
+    return count_words(words_of(mine.substr(0, i))) <= kMaxWordsListed;
+}
+
+/// Whether the sentence before says the same of another value: a list of guesses.
+bool is_listed(View text, std::size_t begin, Span sentence) {
+    const View mine = sentence.of(text);
+    for (const View sign : {"+"sv, "/"sv, "\\"sv, "\xC3\x97"sv, "\xC3\xB7"sv, "\xC2\xB7"sv}) {
+        if (mine.find(sign) != npos) return false;
+    }
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+        if (mine[i] == '*' && at(mine, i - 1) != '*' && at(mine, i + 1) != '*') return false;
+    }
+    const auto lines = strip_span(text, {begin, sentence.start}, kSpace, " \t\n\v\f\r*_`$\"'-");
+    if (!lines) return false;
+    const auto other =
+        strip_span(text, {sentence_start(text, lines->start, lines->end), lines->end}, kSpace, "");
+    if (!other || !std::ranges::any_of(other->of(text), is_digit)) return false;
+    return say_the_same(without_final(mine), without_final(other->of(text)));
 }
 
 }  // namespace
@@ -157,15 +233,22 @@ std::optional<Mark> statement(View text, std::size_t first) {
         return std::nullopt;
     }
     int seen = 0;
+    std::size_t below = text_end;  // where the sentence begins that was passed over
+    bool is_back = false;          // whether one was passed over in the same line
     for (std::size_t end = text_end; end > begin && seen < kMaxSentences;) {
         const std::size_t start = sentence_start(text, begin, end);
         if (const auto sentence = strip_span(text, {start, end}, kSpace, kClosing)) {
             const View whole = sentence->of(text);
-            const bool finished = stop_size(whole) != 0;
             const auto body = without_stops(text, *sentence);
-            if (!body || whole.back() == '?' || whole.ends_with(kWideQuestion)) return std::nullopt;
+            const bool to_reader = has_any(words_of(whole), kReader);
+            const bool asks = whole.back() == '?' || whole.ends_with(kWideQuestion);
+            if (!body || (asks && !to_reader)) return std::nullopt;
+            is_back =
+                is_back && text.substr(sentence->end, below - sentence->end).find('\n') == npos;
+            const bool finished = is_finished(whole);
             if (const auto found = last_expression(text, *body)) {
-                return checked(text, *body, *found, finished, seen > 0);
+                if (is_listed(text, begin, *sentence)) return std::nullopt;
+                return checked(text, *body, *found, finished, is_back);
             }
             const auto word = only_word(text, *body);
             if (word && body->start == skip_space(text, first)) {
@@ -174,6 +257,8 @@ std::optional<Mark> statement(View text, std::size_t first) {
             if (const auto letter = option(text, *body); letter && seen == 0) return letter;
             if (!finished) return std::nullopt;
             ++seen;
+            below = sentence->start;
+            is_back = is_back || !to_reader;
         }
         end = start;
     }

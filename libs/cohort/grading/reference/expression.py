@@ -8,7 +8,7 @@ calculation results in comes before a plain number behind it (`6 * 7 = 42 dollar
 import re
 
 from cohort.grading.reference.lines import Span, at
-from cohort.grading.reference.normal_form import normal_form
+from cohort.grading.reference.normal_form import normal_form, same
 from cohort.grading.reference.words import LONE_UNITS, UNITS, word_set
 
 FUNCTIONS = word_set("sqrt sin cos tan cot csc log ln exp")
@@ -21,7 +21,7 @@ SIGNS = (
 _TOKEN = re.compile(
     r"(?P<sign>\\(?:text|mbox|mathrm) ?\{[^{}\\]*\}|\\[^A-Za-z])|(?P<command>\\[A-Za-z]+)"
     r"|(?P<other><<|>>|<\||</|\\)|(?P<number>\.?[0-9]+(?:[.,:][0-9]+)*)"
-    r"|(?P<word>[A-Za-z][A-Za-z0-9']*)|(?P<space>[ \t]+)|(?P<comma>[,;])|(?P<any>.)",
+    r"|(?P<word>[A-Za-z][A-Za-z0-9']*)|(?P<space>[ \t\xa0]+)|(?P<comma>[,;])|(?P<any>.)",
     re.DOTALL,
 )
 _TIMES_BEFORE = re.compile("[0-9)%]")
@@ -29,10 +29,21 @@ DIGITS = "0123456789"
 ALGEBRAIC = ("<", ">", "|", "_", "\u2264", "\u2265", "\u2260", "\u222a", "\u2229")
 CLAUSES = word_set(", ; : so then is are was were has have had be get gets equals leaves leaving")
 """After a calculation they begin something that has a number of its own."""
+DEFINITE = word_set("the these those both all his her its their my our your")
+"""Before a number they say that it was known before."""
+JOINTS = word_set("and or also alternatively")
+OPENING = CLAUSES - {",", ";"} | {"because", ">>", "\u2192"}
+"""Between two values they make the second one the answer: `in 2020: 5`."""
+_DIGIT = re.compile("[0-9]")
+_REMARK = re.compile(r" \([^()]*[A-Za-z]{2} [^()]*\)$")
+"""Words in brackets that a sentence ends in."""
+_SCALE = re.compile(" (?:hundred|thousand|million|billion|trillion|dozen)(?![A-Za-z0-9])")
+_UNIT = re.compile(r" ?([A-Za-z]+)(?![A-Za-z0-9'])(?:\^[23]|\^\{[23]\}|[\u00b2\u00b3])?")
+_PER = re.compile(" ?/| per | an? ")
 _LETTERS = re.compile("[A-Za-z]+")
 _BEFORE = "=^_+*/<>([{-\u2212\u2264\u2265\u2260\u00d7\u00f7\u221a\u00b7"
 _AFTER = "=^_+*/<>-\u2212\u2264\u2265\u2260\u00d7\u00f7\u00b7"
-_NEXT_NUMBER = re.compile(r"[ $]*(?:and |or )?[-+\u2212]?[\\$]*[0-9\u221a\u03c0]")
+_NEXT_NUMBER = re.compile(r"[ $]*(?:and |or )?(?:[A-Za-z] ?= ?)?[-+\u2212]?[\\$]*[0-9\u221a\u03c0]")
 
 
 class _Run:
@@ -42,7 +53,7 @@ class _Run:
         self.start = self.end = -1
         self.depth = 0
         self.has_value = self.has_equals = self.ends_in_value = False
-        self.is_arithmetic = True
+        self.has_digit, self.is_arithmetic = False, True
 
     def add(self, token: re.Match[str], kind: str) -> None:
         sign = token[0]
@@ -50,6 +61,7 @@ class _Run:
         self.end = token.end()
         self.depth += (sign in "([{") - (sign in ")]}") if len(sign) == 1 else 0
         self.has_equals |= sign == "="
+        self.has_digit |= sign[-1] in DIGITS
         self.is_arithmetic &= not _is_algebra(sign, kind)
         self.has_value |= kind == "value" or (kind == "letter" and self.has_equals)
         if kind != "join":
@@ -62,34 +74,78 @@ def _is_algebra(sign: str, kind: str) -> bool:
     return kind == "letter" or sign in ALGEBRAIC
 
 
+class _Runs:
+    """The runs of a sentence that may be its answer."""
+
+    def __init__(self) -> None:
+        self.found, self.result, self.run = _Run(), _Run(), _Run()
+        self.stands_apart = self.is_compound = False
+        self.between: list[str] = []
+        """Words since the last run that has a value."""
+
+    def end_run(self) -> None:
+        run, self.run = self.run, _Run()
+        if not run.has_value:
+            return
+        if run.has_equals and run.is_arithmetic:
+            self.result, self.stands_apart = run, False
+        elif self.found.has_value and self.between[-1:] and self.between[-1] in DEFINITE:
+            return  # `in the 2 months`: nothing that was asked for
+        self.is_compound = self.found.has_digit and _is_compound(self.between)
+        self.found, self.between = run, []
+
+    def add_word(self, word: str) -> None:
+        self.end_run()
+        self.stands_apart |= word in CLAUSES
+        self.between.append(word)
+
+    def chosen(self) -> _Run | None:
+        if self.result.has_value and not self.stands_apart:
+            return self.result
+        return None if self.is_compound or not self.found.has_value else self.found
+
+
+def _is_compound(between: list[str]) -> bool:
+    """Whether two values with these words between them are none alone: `3 hours and 5 minutes`."""
+    if not OPENING.isdisjoint(between):
+        return False
+    return between == ["out", "of"] or len(set(filter(_LETTERS.fullmatch, between)) - JOINTS) <= 1
+
+
 def last_expression(text: str, start: int, end: int) -> Span | None:
     """The last expression between `start` and `end` that has a value in it."""
-    found = result = _Run()
-    run, stands_apart = _Run(), False
+    runs = _Runs()
+    if (remark := _REMARK.search(text, start, end)) and _DIGIT.search(text, start, remark.start()):
+        end = remark.start()
     for token in _TOKEN.finditer(text, start, end):
         kind = _kind(text, token, start, end)
         if kind == "space":
             continue
         if kind == "join":
-            inside = run.depth > 0 and token[0] in ",;"
-            joins = run.ends_in_value and _NEXT_NUMBER.match(text, token.end(), end)
+            inside = runs.run.depth > 0 and token[0] in ",;"
+            joins = runs.run.ends_in_value and _NEXT_NUMBER.match(text, token.end(), end)
             kind = "join" if inside or joins else "word"
-        if kind != "word":
-            run.add(token, kind)
-            continue
-        found, result, stands_apart = _ended(run, found, result, stands_apart)
-        stands_apart |= token[0] in CLAUSES
-        run = _Run()
-    found, result, stands_apart = _ended(run, found, result, stands_apart)
-    found = result if result.has_value and not stands_apart else found
-    return _trimmed(text, found) if found.has_value else None
+        if kind == "word":
+            runs.add_word(token[0])
+        else:
+            runs.run.add(token, kind)
+    runs.end_run()
+    run = runs.chosen()
+    span = run and _trimmed(text, run)
+    return span and (span[0], _unit_end(text, span[1], end))
 
 
-def _ended(run: _Run, found: _Run, result: _Run, stands_apart: bool) -> tuple[_Run, _Run, bool]:
-    """The last run with a value, the last calculation, and whether a clause stands after it."""
-    if run.has_value and run.has_equals and run.is_arithmetic:
-        return run, run, False
-    return (run if run.has_value else found), result, stands_apart
+def _unit_end(text: str, start: int, end: int) -> int:
+    """End of the scale and the unit behind a number, as in `3.5 million` and `5 cm^2`."""
+    if text[start - 1] not in DIGITS:
+        return start
+    scale = _SCALE.match(text, start, end)
+    stop = scale.end() if scale else start
+    unit = _UNIT.match(text, stop, end)
+    if unit is None or unit[1] not in UNITS or _PER.match(text, unit.end(), end):
+        return stop
+    is_lone = unit[1] in LONE_UNITS and unit.end() < end
+    return stop if is_lone else unit.end()
 
 
 def _kind(text: str, token: re.Match[str], start: int, end: int) -> str:
@@ -125,9 +181,16 @@ def _word_kind(text: str, token: re.Match[str], start: int, end: int) -> str:
     if len(word) > 1:
         return "word"
     preceding = text[start : token.start()].rstrip(" ")[-1:]
-    if word == "x" and _TIMES_BEFORE.match(preceding) and following and following in "$(0123456789":
+    if (
+        word == "x"
+        and _TIMES_BEFORE.match(preceding)
+        and following
+        and following in "$(.0123456789"
+    ):
         return "sign"
+    is_unequal = text[token.end() : end].lstrip(" ").startswith("!=")
     touches = (preceding and preceding in _BEFORE) or (following and following in _AFTER)
+    touches = touches or is_unequal
     return "letter" if touches or at(text[:end], token.end()) == "(" else "word"
 
 
@@ -135,6 +198,7 @@ def _word_kind(text: str, token: re.Match[str], start: int, end: int) -> str:
 
 _LEADING = " \t$*=<>/^_!%,;&~)]}"
 _TRAILING = " \t$*=<>/^_,;&~+-([{"
+_RELATION = re.compile("[<>,;!\u2264\u2265\u2260]| (?:and|or) ")
 _PAIRS = ("\\(", "\\)", "\\[", "\\]", "\\,", "\\ ", "\\;", "\\!")
 
 
@@ -144,7 +208,13 @@ def _trimmed(text: str, run: _Run) -> Span | None:
         start += 2
     equals = text.rfind("=", start, end)
     if equals >= 0:
-        is_chain = "=" in text[start:equals] and normal_form(text[equals + 1 : end]).is_number
+        earlier = text.rfind("=", start, equals)
+        last = normal_form(text[equals + 1 : end])
+        is_chain = earlier >= 0 and last.is_number and not _RELATION.search(text, start, equals)
+        other = normal_form(text[max(earlier + 1, start) : equals])
+        is_whole = start == run.start and other.is_number and last.is_number
+        if is_whole and not same(other, last) and not same(last, other):
+            return None  # a false chain: `17 = 18`
         if run.is_arithmetic or is_chain:
             start, end = _without_signs(text, equals + 1, end)
     return (start, end) if start < end else None

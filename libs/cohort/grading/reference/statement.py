@@ -24,6 +24,8 @@ MAX_TAGS = 64
 """Tags at the end that are passed over."""
 MAX_WORDS_OPEN = 8
 """Words after the number in a sentence without a stop; with more it was cut off."""
+MAX_WORDS_LISTED = 2
+"""Words before what the sentence before says too."""
 MAX_WORDS_BACK = 2
 """Words after the number in a sentence that is not the last."""
 
@@ -32,7 +34,7 @@ _CLOSING = SPACE + "*_`$\"'"
 _FINAL = ".!?\u3002\uff01\uff1f"
 DANGLING = word_set(
     "is are was were be the a an of to and or for with then so that has have had gets get costs"
-    " each by in at per from but because if when which who as than equals"
+    " each by in at per from but because if when which who as than equals times plus minus we"
 )
 REFUSALS = (
     *("do not know", "don't know", "not sure", "no idea", "unable to", "give up", "i can't"),
@@ -45,7 +47,21 @@ REFUSALS = (
 PARTITIVE = word_set("of the these those all both first next last other each every remaining")
 """Words before a number in a sentence that was cut off: it says of what, not how many."""
 NEGATIVE = word_set("not never cannot neither nor isn't wasn't aren't can't")
+BOUNDS = (
+    *("than", "at most", "at least", "is over", "is under", "exceeds", "exceed", "is up to"),
+    *("such as", "example", "e g", "near", "between", "chapter", "page", "ends in", "starts with"),
+    *("ends with", "begins with", "contains a", "contains", "doubt it is", "doubt it's"),
+)
+"""Before a number they say something about a value, not which it is."""
+READER = (
+    *("you", "you'd", "you're", "your", "hope", "thanks", "thank", "luck", "feel free"),
+    *("make sense", "enjoy"),
+)
+"""In a closing sentence, which is passed over."""
 DENIED = ("is not", "isn't", "is wrong", "is incorrect", "was wrong", "are not", "cannot be")
+_DIGIT = re.compile("[0-9]")
+_NUMBER = re.compile("[0-9]+")
+_OPERATION = re.compile("[+/\u00d7\u00f7\u00b7\\\\]|(?<!\\*)\\*(?!\\*)")
 _WORD = re.compile("[A-Za-z]{2,}")
 _OPTION = re.compile(r"(?:^| is |: |option |choice )[*_$(]*([A-Z])[)*_$]*$", re.ASCII)
 """A multiple choice: the letter that a sentence ends in."""
@@ -57,18 +73,21 @@ def statement(text: str, first: int) -> Mark | None:
     begin = max(text_end - MAX_STATEMENT, first)
     if has_any(words_of(text[max(text_end - MAX_REFUSAL, first) : text_end]), REFUSALS):
         return None
-    end, seen = text_end, 0
+    end, seen, below, is_back = text_end, 0, text_end, False
     while end > begin and seen < MAX_SENTENCES:
         cut = max(text.rfind(stop, begin, end - 1) for stop in _STOPS)
         start = cut + 1 if cut >= 0 else begin
         if sentence := strip_span(text, start, end, SPACE, _CLOSING):
-            final = text[sentence[1] - 1]
             body = strip_span(text, *sentence, "", _FINAL + _CLOSING)
-            if final in "?\uff1f" or body is None:
+            to_reader = has_any(words_of(text[slice(*sentence)]), READER)
+            if body is None or (text[sentence[1] - 1] in "?\uff1f" and not to_reader):
                 return None
-            finished = final in _FINAL
+            is_back = is_back and "\n" not in text[sentence[1] : below]
+            finished = _is_finished(text[slice(*sentence)])
             if found := last_expression(text, *body):
-                return _checked(text, body, found, finished, seen > 0)
+                if _is_listed(text, begin, sentence):
+                    return None
+                return _checked(text, body, found, finished, is_back)
             if body[0] == skip_spaces(text, first) and (word := _only_word(text, body)):
                 return Mark("formula", word[0], *word, word[1])
             if seen == 0 and (option := _OPTION.search(text[slice(*body)])):
@@ -76,9 +95,33 @@ def statement(text: str, first: int) -> Mark | None:
                 return Mark("formula", start, start, end, end)
             if not finished:
                 return None
-            seen += 1
+            seen, below = seen + 1, sentence[0]
+            is_back = is_back or not to_reader
         end = start
     return None
+
+
+def _is_finished(sentence: str) -> bool:
+    """Whether a sentence ends as one, with a sign such as an emoji, or is but a line."""
+    last = sentence[-1]
+    is_sign = "\u2000" <= last < "\u3000" or last >= "\U00010000"
+    return last in _FINAL + ")" or is_sign or not sentence.strip("-=_#~\\[]$")
+
+
+def _is_listed(text: str, begin: int, sentence: Span) -> bool:
+    """Whether the sentence before says the same of another value: a list of guesses."""
+    if _OPERATION.search(text[slice(*sentence)]):
+        return False
+    lines = strip_span(text, begin, sentence[0], SPACE, _CLOSING + "-")
+    if lines is None:
+        return False
+    cut = max(text.rfind(stop, lines[0], lines[1] - 1) for stop in _STOPS)
+    other = strip_span(text, max(cut + 1, lines[0]), lines[1], SPACE, "")
+    if other is None or not _DIGIT.search(text[slice(*other)]):
+        return False
+    mine, shape = (_NUMBER.sub("0", text[slice(*s)].rstrip(_FINAL)) for s in (sentence, other))
+    lead = words_of(mine[: len(mine) - len(shape)]).split()
+    return mine.endswith(shape) and len(lead) <= MAX_WORDS_LISTED
 
 
 def _only_word(text: str, body: Span) -> Span | None:
@@ -113,7 +156,12 @@ def _checked(
     before = words_of(text[body[0] : start]).split()[-3:]
     after = words_of(text[end : body[1]])
     following = after.split()
-    if not NEGATIVE.isdisjoint(before) or has_any(after, DENIED):
+    if not NEGATIVE.isdisjoint(before) or has_any(f" {' '.join(following[:2])} ", DENIED):
+        return None
+    if has_any(f" {' '.join(before[-2:])} ", BOUNDS):
+        return None
+    rest = text[end : body[1]].strip(" $")
+    if rest and not rest.strip("=+-/\u00d7"):  # an operator: the calculation was cut off
         return None
     if back and len(following) > MAX_WORDS_BACK:
         return None
