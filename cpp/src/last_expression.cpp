@@ -135,14 +135,16 @@ std::optional<Span> trimmed(View text, const Run& run) {
 constexpr std::array kDefinite{"the"sv, "these"sv, "those"sv, "both"sv, "all"sv, "his"sv,
                                "her"sv, "its"sv,   "their"sv, "my"sv,   "our"sv, "your"sv};
 constexpr std::array kJoints{"and"sv, "or"sv, "also"sv, "alternatively"sv};
-constexpr View kArrow = "\xE2\x86\x92";
+// Beside the clauses they make the second of two values the answer; the last one is an arrow.
+constexpr std::array kOpenings{"because"sv, "makes"sv, "make"sv,
+                               "gives"sv,   ">>"sv,    "\xE2\x86\x92"sv};
 
 /// The words since the last run that has a value, as far as they matter.
 class Between {
 public:
     void add(View word) {
         is_definite_ = is_among(word, kDefinite);
-        opens_ = opens_ || word == "because" || word == ">>" || word == kArrow ||
+        opens_ = opens_ || is_among(word, kOpenings) ||
                  (is_among(word, kClauses) && word != "," && word != ";");
         is_out_of_ = count_ == 1 && is_out_of_ ? word == "of" : count_ == 0 && word == "out";
         ++count_;

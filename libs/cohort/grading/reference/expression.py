@@ -32,7 +32,7 @@ CLAUSES = word_set(", ; : so then is are was were has have had be get gets equal
 DEFINITE = word_set("the these those both all his her its their my our your")
 """Before a number they say that it was known before."""
 JOINTS = word_set("and or also alternatively")
-OPENING = CLAUSES - {",", ";"} | {"because", ">>", "\u2192"}
+OPENING = (CLAUSES - {",", ";"}) | {"because", "makes", "make", "gives", ">>", "\u2192"}
 """Between two values they make the second one the answer: `in 2020: 5`."""
 _DIGIT = re.compile("[0-9]")
 _REMARK = re.compile(r" \([^()]*[A-Za-z]{2} [^()]*\)$")
@@ -131,8 +131,8 @@ def last_expression(text: str, start: int, end: int) -> Span | None:
             runs.run.add(token, kind)
     runs.end_run()
     run = runs.chosen()
-    span = run and _trimmed(text, run)
-    return span and (span[0], _unit_end(text, span[1], end))
+    span = _trimmed(text, run) if run else None
+    return (span[0], _unit_end(text, span[1], end)) if span else None
 
 
 def _unit_end(text: str, start: int, end: int) -> int:
