@@ -21,9 +21,9 @@ constexpr std::size_t kMaxConnector = 40;  // characters between two of them
 
 /// Where the text after thinking begins; npos when the thinking does not end.
 std::size_t visible_start(View text) {
-    constexpr View kClosed = "</think>";
+    constexpr Pattern kClosed = "</think>";
     const std::size_t closed = rfind(text, kClosed);
-    const std::size_t begin = closed == npos ? 0 : closed + kClosed.size();
+    const std::size_t begin = closed == npos ? 0 : closed + kClosed.text.size();
     return rfind(text.substr(begin), "<think>") == npos ? begin : npos;
 }
 

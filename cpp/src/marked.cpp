@@ -53,12 +53,12 @@ std::optional<Mark> hash_line(View text) {
 }
 
 std::optional<Mark> Tags::next() {
-    constexpr View kOpening = "<answer>";
+    constexpr Pattern kOpening = "<answer>";
     while (left_-- > 0) {
         const std::size_t begin = rfind(text_, kOpening, stop_);
         if (begin == npos) break;
         stop_ = begin;
-        const std::size_t inside = begin + kOpening.size();
+        const std::size_t inside = begin + kOpening.text.size();
         const std::size_t limit = forward(text_, inside, kMaxTag);
         const std::size_t close = text_.substr(inside, limit - inside).find("</answer>");
         const std::size_t end = close == npos ? limit : inside + close;

@@ -27,7 +27,8 @@ constexpr std::size_t kMaxIndent = 40;   // spaces and stars before `A` or befor
 constexpr std::size_t kMaxWords = 4;     // words of an answer that has nothing but words
 
 // `answer`, also in Chinese, and `so choose`; all have six bytes.
-constexpr std::array kNouns{"answer"sv, "\xE7\xAD\x94\xE6\xA1\x88"sv, "\xE6\x95\x85\xE9\x80\x89"sv};
+constexpr std::array<Pattern, 3> kNouns{"answer", "\xE7\xAD\x94\xE6\xA1\x88",
+                                        "\xE6\x95\x85\xE9\x80\x89"};
 constexpr std::size_t kNounSize = 6;
 
 bool is_prose(View text) {
