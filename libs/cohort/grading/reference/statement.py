@@ -161,7 +161,7 @@ def _checked(
     if has_any(f" {' '.join(before[-2:])} ", BOUNDS):
         return None
     rest = text[end : body[1]].strip(" $")
-    if rest and not rest.strip("=+-/\u00d7"):  # an operator: the calculation was cut off
+    if rest and not rest.strip("=+-/\u00d7 $"):  # an operator: the calculation was cut off
         return None
     if back and len(following) > MAX_WORDS_BACK:
         return None
