@@ -97,6 +97,7 @@ private:
     bool same_assignments(const Items& answer, const Items& truth);
     bool same_in_order(std::span<const NodeId> answer, std::span<const NodeId> truth);
     bool same_in_any_order(std::vector<NodeId> answer, std::vector<NodeId> truth);
+    void without_twins(std::vector<NodeId>& answer, std::vector<NodeId>& truth);
     void without_repeats(std::vector<NodeId>& values);
 
     // regions

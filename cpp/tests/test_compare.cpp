@@ -157,6 +157,13 @@ void check_bounds() {
     for (int i = 2; i < 120; ++i) list += "," + std::to_string(i);
     equal(list, list);
     different(list + ",7", list + ",8");
+    std::string roots;
+    std::string reversed;
+    for (int i = 2; i < 82; ++i) {
+        roots += (i > 2 ? "," : "") + std::string("\\sqrt{") + std::to_string(i) + "}";
+        reversed += (i > 2 ? "," : "") + std::string("\\sqrt{") + std::to_string(83 - i) + "}";
+    }
+    equal(reversed, roots);
 }
 
 }  // namespace
