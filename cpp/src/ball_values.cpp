@@ -75,7 +75,13 @@ void BallValues::symbol(NodeId id, Value& out) {
         out.exact = point_.of(name);
     } else {
         const bool coarse = work_.coarse;  // a random point need not be resolved
-        out.ball = complex_of(ball_of(point_.of(name), work_));
+        const Ball re = ball_of(point_.of(name), work_);
+        if (point_.is_complex(name)) {
+            const std::string other = std::string(name) + '\'';
+            out.ball = complex_of(re, ball_of(point_.of(other), work_));
+        } else {
+            out.ball = complex_of(re);
+        }
         out.has_ball = true;
         work_.coarse = coarse;
     }

@@ -43,11 +43,13 @@ Lead read_lead(View text) {
     return {letter, marked, text.substr(place + 1)};
 }
 
-/// Whether a capital letter stands alone somewhere in the text.
+/// Whether a capital letter or a Roman number stands alone somewhere in the text.
 bool names_a_choice(View text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
-        const bool alone = !is_alnum(at(text, i - 1)) && !is_alnum(at(text, i + 1));
-        if (is_upper(text[i]) && alone) return true;
+        if (!is_upper(text[i]) || is_alnum(at(text, i - 1))) continue;
+        std::size_t end = i + 1;
+        while (is_one_of(text[i], "IVX") && is_one_of(at(text, end), "IVX")) ++end;
+        if (!is_alnum(at(text, end))) return true;
     }
     return false;
 }

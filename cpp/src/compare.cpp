@@ -26,8 +26,8 @@ bool is_statement(const Arena& arena, NodeId node) {
 /// A word or several: no formula.
 bool is_text(const Arena& arena, NodeId node) {
     const auto is_word = [&](NodeId part) { return arena.is(part, Kind::word); };
-    return is_word(node) || (arena.is(node, Kind::list) &&
-                             std::ranges::all_of(arena.children(node), is_word));
+    return is_word(node) ||
+           (arena.is(node, Kind::list) && std::ranges::all_of(arena.children(node), is_word));
 }
 
 Context context_of(const Arena& arena, NodeId truth, Budget& budget) {
@@ -36,8 +36,8 @@ Context context_of(const Arena& arena, NodeId truth, Budget& budget) {
         if (arena.is(node, Kind::symbol) && arena.name(node).size() == 1) {
             context.variables += arena.name(node);
         }
-        context.intervals = context.intervals || arena.is(node, Kind::interval) ||
-                            arena.is(node, Kind::unite);
+        context.intervals =
+            context.intervals || arena.is(node, Kind::interval) || arena.is(node, Kind::unite);
         return false;
     });
     return context;
@@ -52,9 +52,8 @@ bool Matcher::matches(NodeId answer, NodeId truth) {
         any_node(arena_, answer, budget_, is_open) && !any_node(arena_, truth, budget_, is_open)) {
         return false;
     }
-    const bool complex = any_node(arena_, truth, budget_, [&](NodeId node) {
-        return arena_.is(node, Constant::i);
-    });
+    const bool complex =
+        any_node(arena_, truth, budget_, [&](NodeId node) { return arena_.is(node, Constant::i); });
     if (complex || policy_.roots == Policy::Roots::principal) {
         answer = principal(answer);
         truth = principal(truth);
@@ -96,8 +95,11 @@ bool Matcher::same(NodeId answer, NodeId truth) {
     budget_.spend(4);
     if (depth_ >= kMaxNesting) throw LimitReached{};
     ++depth_;
-    const bool equal = same_kind(without_prose(without_domain(answer, answer_integers_)),
-                                 without_prose(without_domain(truth, integers_)));
+    const NodeId mine = without_prose(without_domain(answer, answer_integers_));
+    const NodeId wanted = without_prose(without_domain(truth, integers_));
+    const bool other_integers = !answer_integers_.set.empty() && !integers_.set.empty() &&
+                                answer_integers_.set != integers_.set;
+    const bool equal = !other_integers && same_kind(mine, wanted);
     --depth_;
     return equal;
 }
@@ -111,6 +113,10 @@ NodeId Matcher::without_prose(NodeId node) {
 bool Matcher::same_kind(NodeId answer, NodeId truth) {
     if (identical(arena_, answer, truth)) return true;
     if (is_region(answer) || is_region(truth)) return same_region(answer, truth);
+    const bool several = arena_.is(truth, Kind::list) || arena_.is(truth, Kind::tuple);
+    if (assigned_together(truth) || (several && assigned_together(answer))) {
+        return same_items(items(answer), items(truth));
+    }
     const auto mine = named(answer);
     const auto wanted = named(truth);
     if (mine && wanted && mine->name && wanted->name) {
@@ -125,9 +131,14 @@ bool Matcher::same_kind(NodeId answer, NodeId truth) {
         if (has_name && policy_.assignments == Policy::Assignments::exact) {
             return same_statement(answer, truth);
         }
-        return same(mine ? mine->value : answer, wanted ? wanted->value : truth);
+        // 1 = 1 does not say x = 1.
+        const bool empty = wanted && wanted->name && arena_.is(answer, Relation::equal) &&
+                           identical(arena_, arena_.child(answer, 0), arena_.child(answer, 1));
+        return !empty && same(mine ? mine->value : answer, wanted ? wanted->value : truth);
     }
-    const auto either = [&](Kind kind) { return arena_.is(answer, kind) || arena_.is(truth, kind); };
+    const auto either = [&](Kind kind) {
+        return arena_.is(answer, kind) || arena_.is(truth, kind);
+    };
     if (either(Kind::cases)) return same_cases(answer, truth);
     if (either(Kind::matrix)) return same_matrix(answer, truth);
     if (either(Kind::residue)) return same_residue(answer, truth);
@@ -141,10 +152,10 @@ bool Matcher::same_kind(NodeId answer, NodeId truth) {
                same(arena_.child(answer, 0), arena_.child(truth, 0));
     }
     if (either(Kind::word) || either(Kind::dots) || either(Kind::number_set)) return false;
-    const Items several = items(answer);
-    const Items wanted_several = items(truth);
-    if (several.values.size() > 1 || wanted_several.values.size() > 1) {
-        return same_items(several, wanted_several);
+    const Items mine_items = items(answer);
+    const Items wanted_items = items(truth);
+    if (mine_items.values.size() > 1 || wanted_items.values.size() > 1) {
+        return same_items(mine_items, wanted_items);
     }
     return same_value(answer, truth);
 }

@@ -33,13 +33,14 @@ struct Progression {
 }  // namespace
 
 /// Takes `k \in \mathbb{Z}` off a list and remembers that k is an integer.
-NodeId Matcher::without_domain(NodeId node, Names& integers) {
+NodeId Matcher::without_domain(NodeId node, Integers& integers) {
     const auto note = [&](NodeId statement) {
         if (!arena_.is(statement, Relation::in)) return false;
         const NodeId element = arena_.child(statement, 0);
         if (!is_integers(arena_, arena_.child(statement, 1))) return false;
         if (!arena_.is(element, Kind::symbol)) return false;
-        integers.emplace_back(arena_.name(element));
+        integers.names.emplace_back(arena_.name(element));
+        integers.set = arena_.name(arena_.child(statement, 1));
         return true;
     };
     if (arena_.is(node, Kind::builder)) {
@@ -59,11 +60,11 @@ NodeId Matcher::without_domain(NodeId node, Names& integers) {
 
 /// The only variable of a family: one that is said to be an integer, or a usual name of one beside
 /// an angle (\pi/4 + k\pi) or in a named value (n = 3k).
-std::optional<std::string> Matcher::parameter_of(NodeId node, const Names& integers) {
+std::optional<std::string> Matcher::parameter_of(NodeId node, const Integers& integers) {
     constexpr std::string_view kUsual = "klmnjKN";
     const auto names = free_symbols(arena_, node, budget_);
     if (names.size() != 1) return std::nullopt;
-    if (std::ranges::find(integers, names[0]) != integers.end()) return names[0];
+    if (std::ranges::find(integers.names, names[0]) != integers.names.end()) return names[0];
     if (names[0].size() != 1 || kUsual.find(names[0][0]) == npos) return std::nullopt;
     const bool angle = any_node(arena_, node, budget_, [&](NodeId part) {
         return arena_.is(part, Constant::pi) || arena_.is(part, Kind::degree);
@@ -74,12 +75,12 @@ std::optional<std::string> Matcher::parameter_of(NodeId node, const Names& integ
 /// Whether start + step k stands for all of its values and not for a formula such as the angle sum
 /// (n - 2)\pi: the truth says that k is an integer, or it is solved for, or no k gives 0.
 bool Matcher::lists_solutions(std::string_view parameter, NodeId start, NodeId step) {
-    if (std::ranges::find(integers_, parameter) != integers_.end()) return true;
+    const auto& said = integers_.names;
+    if (std::ranges::find(said, parameter) != said.end()) return true;
     const NodeId turns = canonical_of(arena_.quotient(step, arena_.constant(Constant::pi)));
     const auto rational = exact_value(arena_, turns, budget_);
-    const bool degrees = any_node(arena_, step, budget_, [&](NodeId part) {
-        return arena_.is(part, Kind::degree);
-    });
+    const bool degrees =
+        any_node(arena_, step, budget_, [&](NodeId part) { return arena_.is(part, Kind::degree); });
     if (in_unknown_ > 0) return rational || degrees;
     const auto ratio = exact_value(arena_, canonical_of(arena_.quotient(start, step)), budget_);
     return rational && ratio && !ratio->is_integer();
@@ -90,9 +91,8 @@ bool Matcher::same_family(NodeId answer, NodeId truth) {
     const auto mine = wanted ? parameter_of(answer, answer_integers_) : std::nullopt;
     if (!mine) return false;
     const NodeId parameter = arena_.symbol(*wanted);
-    const NodeId renamed = *mine == *wanted
-                               ? answer
-                               : substitute(arena_, answer, *mine, parameter, budget_);
+    const NodeId renamed =
+        *mine == *wanted ? answer : substitute(arena_, answer, *mine, parameter, budget_);
     const auto progression = [&](NodeId node) -> std::optional<Progression> {
         const auto at = [&](std::int64_t k) {
             return canonical_of(substitute(arena_, node, *wanted, arena_.number(k), budget_));
@@ -129,9 +129,8 @@ bool Matcher::same_family(NodeId answer, NodeId truth) {
 bool Matcher::same_up_to_constant(NodeId answer, NodeId truth) {
     const auto constants = [&](NodeId node, bool in_answer) {
         std::vector<std::string> names = free_symbols(arena_, node, budget_);
-        std::erase_if(names, [&](const std::string& name) {
-            return !is_constant_name(name, in_answer);
-        });
+        std::erase_if(names,
+                      [&](const std::string& name) { return !is_constant_name(name, in_answer); });
         std::ranges::sort(names);
         return names;
     };

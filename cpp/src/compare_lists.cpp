@@ -1,4 +1,4 @@
-// Lists, sets, tuples and assignments. A bare list has no order unless the policy says so; brackets
+// Lists, sets and tuples. A bare list has no order unless the policy says so; brackets
 // give a tuple, which has one; a set and a tuple differ.
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include "cohort/ascii.h"
 #include "cohort/canonical.h"
 #include "matcher.h"
+#include "matching.h"
 #include "tree.h"
 
 namespace cohort {
@@ -42,34 +43,6 @@ private:
     unsigned next_ = 0;
 };
 
-bool is_letter_name(std::string_view name) { return name.size() == 1 && is_letter(name[0]); }
-
-/// `x` of `x_1`; the whole name when it has no index.
-std::string_view stem(std::string_view name) { return name.substr(0, name.find('_')); }
-
-/// Pairs each answer with a truth of its own by augmenting paths.
-template <typename Same>
-bool has_perfect_matching(std::size_t size, Same same) {
-    std::vector<std::size_t> taken_by(size, npos);
-    std::vector<bool> seen;
-    const auto place = [&](auto&& again, std::size_t i) -> bool {
-        for (std::size_t j = 0; j < size; ++j) {
-            if (seen[j] || !same(i, j)) continue;
-            seen[j] = true;
-            if (taken_by[j] == npos || again(again, taken_by[j])) {
-                taken_by[j] = i;
-                return true;
-            }
-        }
-        return false;
-    };
-    for (std::size_t i = 0; i < size; ++i) {
-        seen.assign(size, false);
-        if (!place(place, i)) return false;
-    }
-    return true;
-}
-
 }  // namespace
 
 std::vector<NodeId> Matcher::signs_expanded(NodeId node) {
@@ -105,44 +78,35 @@ Items Matcher::items(NodeId node) {
         return result;
     }
     auto values = signs_expanded(node);
-    if (values.size() > 1) return {Items::Form::bare, std::move(values), {}};
-    if (kind == Kind::tuple) return {Items::Form::tuple, children_of(arena_, node), {}};
-    return {Items::Form::single, std::move(values), {}};
+    if (values.size() > 1) return {.form = Items::Form::bare, .values = values, .names = {}};
+    if (kind == Kind::tuple) {
+        return {.form = Items::Form::tuple, .values = children_of(arena_, node), .names = {}};
+    }
+    return {.form = Items::Form::single, .values = values, .names = {}};
 }
 
 Items Matcher::listed(NodeId node) {
+    if (auto together = assigned_together(node)) return *together;
     const std::vector<NodeId> children = children_of(arena_, node);
-    std::vector<NodeId> values;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-        const auto one = named(children[i]);
+    const bool either = arena_.is(node, Kind::list) && arena_.at(node).flag;
+    Items result{.form = Items::Form::bare, .values = {}, .names = {}, .either = either};
+    for (const NodeId child : children) {
+        const auto one = named(child);
         const bool has_name = one && one->name && arena_.is(*one->name, Kind::symbol);
-        if (has_name) names.emplace_back(arena_.name(*one->name));
-        values.push_back(one && (has_name || !one->name) ? one->value : children[i]);
-        if (i == 0 && names.empty()) continue;
-        // `x = 1, 2` names the first only; any other mixture is a list of statements.
-        if (has_name != (names.size() == i + 1)) return {Items::Form::bare, children, {}};
+        if (has_name) result.names.emplace_back(arena_.name(*one->name));
+        result.values.push_back(one && (has_name || !one->name) ? one->value : child);
     }
-    const auto same_stem = [&](const std::string& name) { return stem(name) == stem(names[0]); };
-    const bool several = names.size() == children.size() && names.size() > 1 &&
-                         !std::ranges::all_of(names, same_stem);
-    if (!names.empty() && names.size() != 1 && names.size() != children.size()) {
-        return {Items::Form::bare, children, {}};
-    }
-    Items result{.form = Items::Form::bare, .values = {}, .names = {}};
-    if (several) {
-        result.values = std::move(values);
-        result.names = std::move(names);
-        return result;
-    }
+    if (result.names.size() == children.size() && children.size() > 1) return result;
+    // Names for some of it: a list of statements.
+    const bool mixed = !result.names.empty();
+    const std::vector<NodeId> values = mixed ? children : result.values;
+    result.names.clear();
+    result.values.clear();
     for (const NodeId value : values) {
-        if (arena_.is(value, Kind::list)) {
-            const auto inner = children_of(arena_, value);
-            result.values.insert(result.values.end(), inner.begin(), inner.end());
-            continue;
-        }
-        const auto expanded = signs_expanded(value);
-        result.values.insert(result.values.end(), expanded.begin(), expanded.end());
+        const auto inner = arena_.is(value, Kind::list) ? children_of(arena_, value)
+                           : mixed                      ? std::vector{value}
+                                                        : signs_expanded(value);
+        result.values.insert(result.values.end(), inner.begin(), inner.end());
     }
     return result;
 }
@@ -153,42 +117,25 @@ bool Matcher::same_items(const Items& answer, const Items& truth) {
     const bool one_alone = answer.form == Form::single || truth.form == Form::single;
     const bool a_tuple = answer.form == Form::tuple || truth.form == Form::tuple;
     const bool a_set = answer.form == Form::set || truth.form == Form::set;
+    const auto are = [&](const Items& items, Kind kind) {
+        return std::ranges::all_of(items.values, [&](NodeId v) { return arena_.is(v, kind); });
+    };
+    // A set in a set is not its elements.
+    const bool both_sets = answer.form == Form::set && truth.form == Form::set;
+    if (both_sets && are(answer, Kind::set) != are(truth, Kind::set)) return false;
     if (answer.values.size() == 1 && truth.values.size() == 1 && (one_alone || a_set)) {
         return same(answer.values[0], truth.values[0]);
     }
     if (one_alone || (a_tuple && a_set)) return false;
-    const bool dots = std::ranges::any_of(truth.values, [&](NodeId value) {
-        return arena_.is(value, Kind::dots);
-    });
+    // `and` between statements is not `or`; between values it is.
+    const bool no_values = are(truth, Kind::word) || are(truth, Kind::symbol);
+    if (no_values && answer.either != truth.either) return false;
+    const bool dots = std::ranges::any_of(
+        truth.values, [&](NodeId value) { return arena_.is(value, Kind::dots); });
+    const bool labels = are(truth, Kind::relation) && !are(answer, Kind::relation);
     const bool ordered = policy_.lists == Policy::Lists::ordered && !a_set;
-    if (a_tuple || dots || ordered) return same_in_order(answer.values, truth.values);
+    if (a_tuple || dots || labels || ordered) return same_in_order(answer.values, truth.values);
     return same_in_any_order(answer.values, truth.values);
-}
-
-/// Assignments to different variables are the tuple of their values in alphabetical order.
-bool Matcher::same_assignments(const Items& answer, const Items& truth) {
-    if (answer.values.size() != truth.values.size()) return false;
-    if (answer.form == Items::Form::set || truth.form == Items::Form::set) return false;
-    if (!answer.names.empty() && !truth.names.empty()) {
-        for (std::size_t i = 0; i < truth.names.size(); ++i) {
-            const auto name = std::ranges::find(answer.names, truth.names[i]);
-            if (name == answer.names.end()) return false;
-            const auto place = static_cast<std::size_t>(name - answer.names.begin());
-            if (!same(answer.values[place], truth.values[i])) return false;
-        }
-        return true;
-    }
-    if (policy_.assignments == Policy::Assignments::exact) return false;
-    const Items& assigned = answer.names.empty() ? truth : answer;
-    std::vector<std::size_t> places(assigned.names.size());
-    for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
-    if (std::ranges::all_of(assigned.names, is_letter_name)) {
-        std::ranges::stable_sort(places, {}, [&](std::size_t i) { return assigned.names[i]; });
-    }
-    std::vector<NodeId> sorted;
-    for (const std::size_t i : places) sorted.push_back(assigned.values[i]);
-    return answer.names.empty() ? same_in_order(answer.values, sorted)
-                                : same_in_order(sorted, truth.values);
 }
 
 bool Matcher::same_in_order(std::span<const NodeId> answer, std::span<const NodeId> truth) {
@@ -206,9 +153,8 @@ bool Matcher::same_in_any_order(std::vector<NodeId> answer, std::vector<NodeId> 
     }
     if (answer.size() != truth.size() || answer.size() > kMaxMatched) return false;
     without_twins(answer, truth);
-    return has_perfect_matching(answer.size(), [&](std::size_t i, std::size_t j) {
-        return same(answer[i], truth[j]);
-    });
+    return has_perfect_matching(
+        answer.size(), [&](std::size_t i, std::size_t j) { return same(answer[i], truth[j]); });
 }
 
 /// Takes off what is on both sides in the same form: long lists mostly differ in their order.

@@ -44,7 +44,7 @@ bool Matcher::is_name(NodeId node) {
         case Kind::word:
         case Kind::apply: return true;
         case Kind::constant: return arena_.is(node, Constant::e);  // an eccentricity
-        case Kind::product:  // a segment
+        case Kind::product:                                        // a segment
             return std::ranges::all_of(children, [&](NodeId c) { return is_capital(arena_, c); });
         case Kind::tuple:
         case Kind::list:
@@ -58,13 +58,17 @@ bool Matcher::is_name(NodeId node) {
 std::optional<Named> Matcher::named(NodeId node) {
     if (arena_.is(node, Kind::relation)) return named_relation(node);
     if (arena_.is(node, Kind::all)) return named_chain(node);
+    if (arena_.is(node, Kind::list)) return named_list(node);
     return std::nullopt;
 }
 
 std::optional<Named> Matcher::named_relation(NodeId node) {
     const NodeId left = arena_.child(node, 0);
     const NodeId right = arena_.child(node, 1);
-    if (arena_.is(node, Relation::maps_to)) return Named{std::nullopt, right};
+    if (arena_.is(node, Relation::maps_to)) {  // 6 \to 5 is a limit, a step, anything
+        if (free_symbols(arena_, left, budget_).empty()) return std::nullopt;
+        return Named{std::nullopt, right};
+    }
     if (arena_.is(node, Relation::in)) {
         if (!is_name(left) || is_region(right)) return std::nullopt;
         return Named{left, right};
@@ -91,8 +95,8 @@ std::optional<Named> Matcher::named_chain(NodeId node) {
     if (links.empty()) return std::nullopt;
     for (std::size_t i = 0; i < links.size(); ++i) {
         if (!is_equation(arena_, links[i])) return std::nullopt;
-        const bool joined = i == 0 || identical(arena_, arena_.child(links[i - 1], 1),
-                                                arena_.child(links[i], 0));
+        const bool joined =
+            i == 0 || identical(arena_, arena_.child(links[i - 1], 1), arena_.child(links[i], 0));
         if (!joined) return std::nullopt;
     }
     auto result = named_relation(links[0]);
@@ -126,9 +130,8 @@ std::optional<NodeId> Matcher::calculated(NodeId left, NodeId right) {
         }
         case Truth::unknown: break;
     }
-    const bool open = any_node(arena_, left, budget_, [&](NodeId part) {
-        return arena_.is(part, Kind::big);
-    });
+    const bool open =
+        any_node(arena_, left, budget_, [&](NodeId part) { return arena_.is(part, Kind::big); });
     return open && free_symbols(arena_, left, budget_).empty() ? std::optional(right)
                                                                : std::nullopt;
 }
@@ -188,6 +191,12 @@ std::optional<NodeId> Matcher::function_body(const Named& named, NodeId paramete
     const NodeId own = arena_.child(name, 1);
     if (arena_.is(own, Kind::symbol) && arena_.is(parameter, Kind::symbol)) {
         const std::string own_name(arena_.name(own));
+        const bool other = own_name != arena_.name(parameter);
+        // f(y) = x^2 does not depend on y.
+        const bool taken = other && any_node(arena_, named.value, budget_, [&](NodeId part) {
+                               return identical(arena_, part, parameter);
+                           });
+        if (taken) return std::nullopt;
         return substitute(arena_, named.value, own_name, parameter, budget_);
     }
     if (!equal_in_value(own, parameter)) return std::nullopt;

@@ -54,7 +54,7 @@ bool Matcher::same_region(NodeId answer, NodeId truth) {
         (is_statement(answer) || is_statement(truth))) {
         return false;
     }
-    const auto wanted = Regions(arena_, budget_, true).read(truth);
+    const auto wanted = Regions(arena_, budget_, true, true).read(truth);
     const bool solves = policy_.unsolved == Policy::Unsolved::accept;
     const auto mine = wanted ? Regions(arena_, budget_, solves).read(answer) : std::nullopt;
     if (!wanted || !mine) {

@@ -63,10 +63,10 @@ bool Matcher::same_equation(NodeId answer, NodeId truth) {
         if (!mine || !mine->name) return false;
     }
     if (same_relation(answer, truth)) return true;
-    const NodeId mine = canonical_of(
-        arena_.difference_of(arena_.child(answer, 0), arena_.child(answer, 1)));
-    const NodeId other = canonical_of(
-        arena_.difference_of(arena_.child(truth, 0), arena_.child(truth, 1)));
+    const NodeId mine =
+        canonical_of(arena_.difference_of(arena_.child(answer, 0), arena_.child(answer, 1)));
+    const NodeId other =
+        canonical_of(arena_.difference_of(arena_.child(truth, 0), arena_.child(truth, 1)));
     return proportional(arena_, mine, other, budget_) == Truth::equal;
 }
 
@@ -82,8 +82,8 @@ bool Matcher::same_relation(NodeId answer, NodeId truth) {
         return (equal(0, 0) && equal(1, 1)) || (equal(0, 1) && equal(1, 0));
     }
     if (same(mine[0], wanted[0]) && same(mine[1], wanted[1])) return true;
-    return is_symmetric(static_cast<Relation>(arena_.at(truth).code)) &&
-           same(mine[0], wanted[1]) && same(mine[1], wanted[0]);
+    return is_symmetric(static_cast<Relation>(arena_.at(truth).code)) && same(mine[0], wanted[1]) &&
+           same(mine[1], wanted[0]);
 }
 
 bool Matcher::same_inequality(NodeId answer, NodeId truth) {
@@ -131,6 +131,16 @@ bool Matcher::same_residue(NodeId answer, NodeId truth) {
     return least && least->sign() >= 0 && *least < *size;
 }
 
+/// 12:30 is no 6:15.
+bool Matcher::may_be_time(std::span<const NodeId> parts) const {
+    if (parts.size() != 2) return false;
+    const auto below = [&](NodeId part, std::int64_t limit) {
+        return arena_.is(part, Kind::number) && arena_.value(part) < Rational(limit);
+    };
+    const auto small = [&](NodeId part) { return below(part, 10) && !below(part, 1); };
+    return below(parts[0], 25) && below(parts[1], 60) && !small(parts[1]);
+}
+
 bool Matcher::same_ratio(NodeId answer, NodeId truth) {
     const auto parts = [&](NodeId node) { return children_of(arena_, node); };
     const bool mine = arena_.is(answer, Kind::ratio);
@@ -145,11 +155,11 @@ bool Matcher::same_ratio(NodeId answer, NodeId truth) {
     const auto right = parts(truth);
     if (left.size() != right.size()) return false;
     if (same_in_order(left, right)) return true;
+    if (may_be_time(left) && may_be_time(right)) return false;
     for (std::size_t i = 1; i < left.size(); ++i) {
         const std::array across{left[i], right[0]};
         const std::array back{right[i], left[0]};
-        if (!equal_in_value(arena_.make(Kind::product, across),
-                            arena_.make(Kind::product, back))) {
+        if (!equal_in_value(arena_.make(Kind::product, across), arena_.make(Kind::product, back))) {
             return false;
         }
     }

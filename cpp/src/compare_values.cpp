@@ -13,6 +13,9 @@ namespace {
 
 /// A truth of fewer significant digits is no rounding (0.45 is not 0.5), nor is a whole one (18.0).
 constexpr std::size_t kMinRoundedDigits = 2;
+/// What has one digit more is another number, as 1.49 for 1.5, unless it goes on behind a truth of
+/// so many: 33.33 for 33.3.
+constexpr std::size_t kContinuedDigits = 3;
 
 std::size_t significant_digits(const Decimal& decimal, Budget& budget) {
     const auto scale = Rational::power(10, decimal.shown, budget);
@@ -93,8 +96,8 @@ std::optional<NodeId> Matcher::without_unit(NodeId node, std::string_view target
         if (!bare) return std::nullopt;
         part = *bare;
     }
-    if (parts.size() == 2 && arena_.is(node, Kind::product) &&
-        arena_.is(parts[0], Kind::number) && arena_.value(parts[0]) == Rational(-1)) {
+    if (parts.size() == 2 && arena_.is(node, Kind::product) && arena_.is(parts[0], Kind::number) &&
+        arena_.value(parts[0]) == Rational(-1)) {
         return arena_.negative(parts[1]);
     }
     return with_children(arena_, node, parts);
@@ -164,8 +167,9 @@ bool Matcher::same_plain(NodeId answer, NodeId truth) {
 
 bool Matcher::same_decimal(NodeId answer, NodeId truth) {
     if (const auto wanted = decimal(truth)) {
-        return !wanted->value.is_integer() && significant_digits(*wanted, budget_) >= kMinRoundedDigits &&
-               rounds_to(answer, *wanted);
+        return !wanted->value.is_integer() &&
+               significant_digits(*wanted, budget_) >= kMinRoundedDigits &&
+               has_more_digits(answer, *wanted) && rounds_to(answer, *wanted);
     }
     const auto mine = decimal(answer);
     return mine && mine->shown > 0 && significant_digits(*mine, budget_) >= policy_.digits &&
@@ -193,6 +197,15 @@ std::optional<Decimal> Matcher::decimal(NodeId node) {
     return Decimal{arena_.value(digits) * *scale, shown};
 }
 
+/// Whether a value has clearly more digits than the decimal that may be its rounding.
+bool Matcher::has_more_digits(NodeId exact, const Decimal& decimal) {
+    const auto value = exact_value(arena_, canonical_of(exact), budget_);
+    const auto scale = Rational::power(10, decimal.shown + 1, budget_);
+    if (!value || !(*value * *scale).is_integer()) return true;
+    return significant_digits(decimal, budget_) >= kContinuedDigits &&
+           magnitude(*value) > magnitude(decimal.value);
+}
+
 /// Whether the decimal is the rounding of the value, half away from zero.
 bool Matcher::rounds_to(NodeId exact, const Decimal& decimal) {
     const NodeId node = canonical_of(exact);
@@ -203,8 +216,7 @@ bool Matcher::rounds_to(NodeId exact, const Decimal& decimal) {
         return distance < half || (up && distance == half);
     }
     if (decimal.shown < 0) return false;
-    return within_digits(arena_, node, decimal.value, decimal.shown, 0.5, budget_)
-        .value_or(false);
+    return within_digits(arena_, node, decimal.value, decimal.shown, 0.5, budget_).value_or(false);
 }
 
 /// Whether the decimal is the rounding of the value, or its digits cut off.
@@ -218,8 +230,7 @@ bool Matcher::shows(NodeId exact, const Decimal& decimal) {
         return magnitude(*value - decimal.value) < unit;
     }
     if (decimal.shown < 0) return false;
-    return within_digits(arena_, node, decimal.value, decimal.shown, 1.0, budget_)
-        .value_or(false);
+    return within_digits(arena_, node, decimal.value, decimal.shown, 1.0, budget_).value_or(false);
 }
 
 // roots
@@ -236,8 +247,7 @@ NodeId Matcher::principal(NodeId node) {
     }
     if (arena_.is(node, Kind::power)) {
         const auto exponent = exact_value(arena_, children[1], budget_);
-        const bool root = exponent && !exponent->is_integer() &&
-                          exponent->denominator().is_odd();
+        const bool root = exponent && !exponent->is_integer() && exponent->denominator().is_odd();
         const auto sign = root ? order(arena_, canonical_of(children[0]), arena_.number(0), budget_)
                                : std::nullopt;
         if (sign && *sign < 0) {

@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::ptrdiff_t kMaxWords = 20;  // of a truth that is no formula
 constexpr std::array<std::string_view, kNumVerdicts> kNames{
-    "correct",           "wrong",           "no_answer", "ambiguous",
-    "unparsable_answer", "unparsable_gold", "limit",
+    "correct", "wrong", "no_answer", "ambiguous", "unparsable_answer", "unparsable_gold", "limit",
 };
 
 /// A truth, read once for all completions that share it.
@@ -34,21 +33,20 @@ bool is_prose(std::string_view text) { return std::ranges::count(text, ' ') >= k
 /// One bit for each currency that a text names.
 unsigned currencies(std::string_view text) {
     const auto names = [&](std::initializer_list<std::string_view> words) {
-        return std::ranges::any_of(words, [&](std::string_view word) {
-            return text.find(word) != npos;
-        });
+        return std::ranges::any_of(words,
+                                   [&](std::string_view word) { return text.find(word) != npos; });
     };
     const bool cents = names({"cent"}) && !names({"percent", "centi"});
     return (names({"\\$", "dollar", "USD"}) ? 1U : 0U) | (names({"euro", "\u20AC"}) ? 2U : 0U) |
-           (names({"\\pounds", "\u00A3"}) ? 4U : 0U) | (names({"yen", "yuan", "\u00A5"}) ? 8U : 0U) |
-           (names({"rupee", "\u20B9"}) ? 16U : 0U) | (cents ? 32U : 0U);
+           (names({"\\pounds", "\u00A3"}) ? 4U : 0U) |
+           (names({"yen", "yuan", "\u00A5"}) ? 8U : 0U) | (names({"rupee", "\u20B9"}) ? 16U : 0U) |
+           (cents ? 32U : 0U);
 }
 
 std::optional<Truth> read_answer(std::string_view text) {
     NormalForm form = normal_form(text);
     if (form.value.empty()) return std::nullopt;
-    return Truth{std::string(text), std::move(form), choice_letter(text),
-                 currencies(text)};
+    return Truth{std::string(text), std::move(form), choice_letter(text), currencies(text)};
 }
 
 std::optional<Truth> read_truth(std::string_view text) {
@@ -65,12 +63,25 @@ bool is_integer(const NormalForm& form) {
     return form.is_number && form.unit.empty() && form.value.find_first_of("./") == npos;
 }
 
+/// `1, 2, 3, ...`
+bool goes_on(std::string_view text) {
+    text = strip(text, kSpace);
+    const auto ends = [&](std::string_view dots) { return text.ends_with(dots); };
+    const bool dots = ends("...") || ends("\\ldots") || ends("\\dots") || ends("\\cdots");
+    return dots && text.find(',') != npos;
+}
+
+bool is_calculation(std::string_view text) {
+    return text.find('=') != npos || text.find("\\to ") != npos;
+}
+
 /// What the normal forms alone decide: most answers are plain numbers.
 std::optional<Verdict> decide(std::string_view text, const NormalForm& answer, const Truth& truth,
                               const Policy& policy) {
     // The normal form drops most currencies.
     const unsigned paid = truth.currencies == 0 ? 0 : currencies(text);
     if (paid != 0 && paid != truth.currencies) return std::nullopt;
+    if (goes_on(text) != goes_on(truth.text)) return std::nullopt;
     const bool spelled_alike = answer.is_number == truth.form.is_number &&
                                answer.value == truth.form.value && answer.unit == truth.form.unit;
     if (spelled_alike || (policy == Policy{} && same(answer, truth.form))) return Verdict::correct;
@@ -80,7 +91,13 @@ std::optional<Verdict> decide(std::string_view text, const NormalForm& answer, c
 
 Verdict judge(std::string_view answer, const NormalForm& form, const Truth& truth,
               const Policy& policy) {
-    if (const auto verdict = decide(answer, form, truth, policy)) return *verdict;
+    if (const auto verdict = decide(answer, form, truth, policy)) {
+        // Of `6 = 5` the normal form keeps the 5.
+        const bool doubtful = verdict == Verdict::correct && is_calculation(answer);
+        const bool wrong =
+            doubtful && compare_answers(answer, truth.text, policy) == Comparison::different;
+        return wrong ? Verdict::wrong : *verdict;
+    }
     if (truth.choice) return picks(answer, *truth.choice) ? Verdict::correct : Verdict::wrong;
     switch (compare_answers(answer, truth.text, policy)) {
         case Comparison::equal: return Verdict::correct;

@@ -2,7 +2,8 @@
 //
 //   compare_values.cpp      numbers, expressions, decimals, percent, units
 //   compare_names.cpp       what `x =`, `f(x) =`, chains and approximations stand for
-//   compare_lists.cpp       lists, sets, tuples, assignments
+//   compare_lists.cpp       lists, sets, tuples
+//   compare_assignments.cpp values with names: x = 1, y = 2
 //   compare_regions.cpp     intervals, unions, inequalities (regions.cpp makes one form of them)
 //   compare_statements.cpp  equations and other relations
 //   compare_families.cpp    integer parameters, constants of integration
@@ -36,6 +37,7 @@ struct Items {
     Form form = Form::single;
     std::vector<NodeId> values;
     std::vector<std::string> names;  // of assignments to different variables, else empty
+    bool either = false;             // joined by `or`
 };
 
 /// A decimal as it was written, also with a power of ten: 1.5 \times 10^{-7}.
@@ -53,7 +55,11 @@ public:
     bool matches(NodeId answer, NodeId truth);
 
 private:
-    using Names = std::vector<std::string>;
+    /// Variables that are said to be integers, and of which set.
+    struct Integers {
+        std::vector<std::string> names;
+        std::string set;
+    };
 
     bool same(NodeId answer, NodeId truth);
     bool same_kind(NodeId answer, NodeId truth);
@@ -68,6 +74,7 @@ private:
     bool same_based(NodeId answer, NodeId truth);
     bool same_plain(NodeId answer, NodeId truth);
     bool same_decimal(NodeId answer, NodeId truth);
+    bool has_more_digits(NodeId exact, const Decimal& decimal);
     bool rounds_to(NodeId exact, const Decimal& decimal);
     bool shows(NodeId exact, const Decimal& decimal);
     bool equal_in_value(NodeId a, NodeId b);
@@ -82,6 +89,7 @@ private:
     std::optional<Named> named(NodeId node);
     std::optional<Named> named_relation(NodeId node);
     std::optional<Named> named_chain(NodeId node);
+    std::optional<Named> named_list(NodeId node);
     bool is_name(NodeId node);
     bool same_name(NodeId answer, NodeId truth);
     bool same_named(const Named& answer, const Named& truth);
@@ -94,7 +102,9 @@ private:
     Items listed(NodeId node);
     std::vector<NodeId> signs_expanded(NodeId node);
     bool same_items(const Items& answer, const Items& truth);
+    std::optional<Items> assigned_together(NodeId node);
     bool same_assignments(const Items& answer, const Items& truth);
+    bool same_by_name(const Items& answer, const Items& truth);
     bool same_in_order(std::span<const NodeId> answer, std::span<const NodeId> truth);
     bool same_in_any_order(std::vector<NodeId> answer, std::vector<NodeId> truth);
     void without_twins(std::vector<NodeId>& answer, std::vector<NodeId>& truth);
@@ -112,13 +122,14 @@ private:
     bool same_relation(NodeId answer, NodeId truth);
     bool same_residue(NodeId answer, NodeId truth);
     bool same_ratio(NodeId answer, NodeId truth);
+    bool may_be_time(std::span<const NodeId> parts) const;
     std::optional<int> sign_at_sample(NodeId node, std::span<const std::string> names);
 
     // families
-    NodeId without_domain(NodeId node, Names& integers);
+    NodeId without_domain(NodeId node, Integers& integers);
     bool same_family(NodeId answer, NodeId truth);
     bool same_up_to_constant(NodeId answer, NodeId truth);
-    std::optional<std::string> parameter_of(NodeId node, const Names& integers);
+    std::optional<std::string> parameter_of(NodeId node, const Integers& integers);
     bool lists_solutions(std::string_view parameter, NodeId start, NodeId step);
 
     // layouts
@@ -133,9 +144,9 @@ private:
     Arena& arena_;
     const Policy& policy_;
     Budget& budget_;
-    std::vector<NodeId> canonical_;        // of each node that was asked for, plus 1; 0: not yet
-    Names integers_;         // variables of which the truth says so
-    Names answer_integers_;  // and the answer, which cannot make a formula a family by that
+    std::vector<NodeId> canonical_;  // of each node that was asked for, plus 1; 0: not yet
+    Integers integers_;              // in the truth
+    Integers answer_integers_;       // which cannot make a formula a family
     int depth_ = 0;
     int in_named_ = 0;    // inside values that have a name
     int in_unknown_ = 0;  // and a name that equations are solved for

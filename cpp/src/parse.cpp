@@ -56,28 +56,28 @@ bool Parser::at_list_end() const {
 }
 
 /// One or more of `,`, `;`, `and`, `or`; `, and` is one separator.
-bool Parser::separator(bool& either) {
+bool Parser::separator(Joints& joints) {
     bool found = accept(Sign::comma) || accept(Sign::semicolon);
     if (accept(Sign::conjunction)) {
-        found = true;
+        joints.both = found = true;
     } else if (accept(Sign::disjunction)) {
-        either = found = true;
+        joints.either = found = true;
     }
     return found;
 }
 
-bool Parser::items() {
-    bool either = false;
+Joints Parser::items() {
+    Joints joints;
     scratch_.push_back(expression(Level::implies));
-    while (separator(either) && !at_list_end()) {
+    while (separator(joints) && !at_list_end()) {
         const NodeId item = expression(Level::implies);
         scratch_.push_back(item);
     }
-    return either;
+    return joints;
 }
 
 /// `x = 1, 2` is one equation with two values.
-NodeId Parser::shared_left(std::size_t mark, bool either) {
+NodeId Parser::shared_left(std::size_t mark, Joints joints) {
     const NodeId first = scratch_[mark];
     const auto is_relation = [&](NodeId id) {
         return arena_.is(id, Kind::relation) || arena_.is(id, Kind::all);
@@ -97,14 +97,17 @@ NodeId Parser::shared_left(std::size_t mark, bool either) {
     if (words > 0 && static_cast<std::size_t>(words) <= rest.size()) fail();
     const bool several = !rest.empty();
     const NodeId node = joined(Kind::list, mark);
-    if (several) arena_.at(node).flag = either;
+    if (several) {
+        arena_.at(node).flag = joints.either;
+        arena_.at(node).flag2 = joints.both;
+    }
     return shared ? arena_.relation(Relation::equal, left, node) : node;
 }
 
 NodeId Parser::list() {
     const std::size_t mark = scratch_.size();
-    const bool either = items();
-    return shared_left(mark, either);
+    const Joints joints = items();
+    return shared_left(mark, joints);
 }
 
 NodeId Parser::answer() {

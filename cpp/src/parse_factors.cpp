@@ -67,6 +67,14 @@ bool Parser::implicit_factor(NodeId left) {
     return !arena_.is(left, Kind::word);
 }
 
+/// Whether a vector was just read, `left`, and another one comes behind the sign: `\vec a \times`.
+bool Parser::at_vector(NodeId left) const {
+    const bool named = arena_.is(left, Kind::symbol) && arena_.name(left).starts_with("\\vec ");
+    const bool bold = next_ > 1 && tokens_[next_ - 2].style == Style::bold;
+    if (!named && !bold) return false;
+    return peek().text == "\\vec" || (sees(Sign::letter) && peek().style == Style::bold);
+}
+
 NodeId Parser::product(NodeId left) {
     const std::size_t mark = scratch_.size();
     scratch_.push_back(left);
@@ -75,9 +83,14 @@ NodeId Parser::product(NodeId left) {
                              tokens_[next_ - 1].sign == Sign::number &&
                              !is_one_of('x', reading_.variables);
         if (crossed || sees(Sign::times)) {
-            take();
+            const bool cross = take().text == "\\times" && at_vector(scratch_.back());
             const NodeId right = factor();
-            scratch_.push_back(right);
+            if (cross) {
+                const std::array parts{arena_.symbol("\\times"), scratch_.back(), right};
+                scratch_.back() = arena_.make(Kind::apply, parts);
+            } else {
+                scratch_.push_back(right);
+            }
         } else if (accept(Sign::divide)) {
             const NodeId right = factor();
             scratch_.push_back(power(right, arena_.number(-1)));

@@ -25,12 +25,12 @@ NodeId Parser::paren() {
     const Scoped<bool> outside(in_set_, false);
     const Scoped<bool> integral(in_integral_, false);
     const std::size_t mark = scratch_.size();
-    const bool either = items();
+    const Joints joints = items();
     if (accept(Sign::close_bracket)) return interval(mark, false, true);
     expect(Sign::close_paren);
     const std::size_t count = scratch_.size() - mark;
     if (count == 1) return joined(Kind::list, mark);
-    if (either) return shared_left(mark, true);
+    if (joints.either) return shared_left(mark, joints);
     const bool open_end = unbounded(scratch_[mark]) || unbounded(scratch_.back());
     if (count == 2 && (interval_ || reading_.intervals || open_end)) {
         return interval(mark, false, false);

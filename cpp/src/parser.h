@@ -31,6 +31,12 @@ enum class Level : std::uint8_t {
     product,
 };
 
+/// How the items of a list are joined: by `or`, by `and`, or by commas alone.
+struct Joints {
+    bool either = false;
+    bool both = false;
+};
+
 class Parser {
 public:
     Parser(std::span<Token> tokens, const Reading& reading, Arena& arena, Budget& budget)
@@ -49,11 +55,11 @@ private:
     Token take();
     bool accept(Sign sign);
     void expect(Sign sign);
-    bool separator(bool& either);
+    bool separator(Joints& joints);
     bool at_list_end() const;
-    bool items();  // onto the scratch; whether they were joined by `or`
+    Joints items();  // onto the scratch
     NodeId list();
-    NodeId shared_left(std::size_t mark, bool either);
+    NodeId shared_left(std::size_t mark, Joints joints);
     NodeId joined(Kind kind, std::size_t mark);
     NodeId expression(Level least);
     Level level_of(const Token& token) const;
@@ -62,6 +68,7 @@ private:
     NodeId sum(NodeId left);
     NodeId product(NodeId left);
     bool implicit_factor(NodeId left);
+    bool at_vector(NodeId left) const;
     NodeId time_of_day(NodeId hours, std::string_view half);
     NodeId ratio(NodeId left);
     NodeId unite(NodeId left);

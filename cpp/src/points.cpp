@@ -58,6 +58,7 @@ constexpr std::array<Range, Point::kNumReal> kRanges = {{
 
 Rational Point::of(std::string_view variable) const {
     const std::uint64_t word = scramble(index + (integer ? 2000 : 1000), variable);
+    if (integer && halves) return *Rational::of(static_cast<std::int64_t>(word % 15) - 7, 2);
     if (integer) return Rational(static_cast<std::int64_t>(1 + index / 2 + word % 4));
     const Range& range = kRanges[index];
     const auto place = std::ranges::find(variables, variable) - variables.begin();
@@ -65,6 +66,11 @@ Rational Point::of(std::string_view variable) const {
     const auto part = static_cast<std::int64_t>(word >> 34);  // 30 bits
     const std::int64_t size = (range.low << 30) + (range.high - range.low) * part;
     return *Rational::of(Integer(negative ? -size : size), Integer(std::int64_t{16} << 30));
+}
+
+bool Point::is_complex(std::string_view variable) const {
+    const bool plain = variable.size() == 1 || variable.substr(1).starts_with('_');
+    return complex && plain && (variable[0] == 'z' || variable[0] == 'w');
 }
 
 bool Point::is_large() const { return !integer && kRanges[index].low >= kLarge; }

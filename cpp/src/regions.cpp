@@ -166,8 +166,7 @@ Regions::Maybe Regions::read_number_set(std::string_view name) {
     return std::nullopt;
 }
 
-Regions::Maybe Regions::read_interval(NodeId low, NodeId high, bool low_closed,
-                                      bool high_closed) {
+Regions::Maybe Regions::read_interval(NodeId low, NodeId high, bool low_closed, bool high_closed) {
     Region result;
     const auto added = add(result, {end(low, low_closed), end(high, high_closed)});
     if (!added || !*added) return std::nullopt;
@@ -207,7 +206,9 @@ Regions::Maybe Regions::read_list(NodeId node) {
     }
     if (arena_.at(node).flag) return fold(node, true);
     const auto both = fold(node, false);
-    return both && both->pieces.empty() ? fold(node, true) : both;
+    const bool contradicts = both && both->pieces.empty();
+    const bool said = arena_.at(node).flag2 && !truth_;
+    return contradicts && !said ? fold(node, true) : both;
 }
 
 Regions::Maybe Regions::read_builder(NodeId node) {

@@ -28,9 +28,10 @@ struct Region {
 
 class Regions {
 public:
-    /// `solves`: an inequality may have its variable anywhere, else it must stand alone.
-    Regions(Arena& arena, Budget& budget, bool solves)
-        : arena_(arena), budget_(budget), solves_(solves) {}
+    /// `solves`: an inequality may have its variable anywhere, else it must stand alone. `truth`:
+    /// what no number satisfies is meant as `or`, however it is joined.
+    Regions(Arena& arena, Budget& budget, bool solves, bool truth = false)
+        : arena_(arena), budget_(budget), solves_(solves), truth_(truth) {}
 
     /// Nothing for what is no region of real numbers or cannot be put in order.
     std::optional<Region> read(NodeId node);
@@ -63,6 +64,7 @@ private:
     Arena& arena_;
     Budget& budget_;
     bool solves_;
+    bool truth_;
 };
 
 }  // namespace cohort

@@ -11,6 +11,18 @@ constexpr std::size_t kEnoughInteger = 8;  // small integers pin down less
 constexpr std::size_t kMaxImprecise = 4;   // points without a verdict
 constexpr std::size_t kCorners = 8;        // real points that look into the corners of domains
 
+constexpr unsigned kSpecial = 16;  // points where special functions are told apart
+
+/// Whether one of the functions stands in the tree.
+bool calls(const Arena& arena, NodeId id, std::initializer_list<Function> functions) {
+    const bool here = arena.is(id, Kind::call) && std::ranges::any_of(functions, [&](Function one) {
+                          return arena.is(id, one);
+                      });
+    return here || std::ranges::any_of(arena.children(id), [&](NodeId child) {
+               return calls(arena, child, functions);
+           });
+}
+
 Bound larger(const Bound& a, const Bound& b) { return a < b ? b : a; }
 
 }  // namespace
@@ -26,7 +38,28 @@ Sampling::Sampling(const Arena& arena, NodeId a, NodeId b, Aspect aspect, Budget
                            std::back_inserter(variables_));
 }
 
-Truth Sampling::verdict() { return variables_.empty() ? constants() : points(false); }
+Truth Sampling::verdict() {
+    if (variables_.empty()) return constants();
+    using enum Function;
+    const auto either_calls = [&](std::initializer_list<Function> functions) {
+        return calls(arena_, a_, functions) || calls(arena_, b_, functions);
+    };
+    // Floors differ at whole numbers, parts of a complex number where it is not real.
+    Point point{false, 0, variables_};
+    point.complex = true;
+    if (either_calls({re, im, conj, arg}) && apart_at(point)) return Truth::different;
+    point = {true, 0, variables_, true};
+    if (either_calls({floor, ceil}) && apart_at(point)) return Truth::different;
+    return points(false);
+}
+
+bool Sampling::apart_at(Point point) {
+    Survey survey;
+    for (; point.index < kSpecial; ++point.index) {
+        if (visit(point, survey) == Truth::different) return true;
+    }
+    return false;
+}
 
 Truth Sampling::constants() {
     Sample found;

@@ -33,14 +33,17 @@ void different(std::string_view answer, std::string_view truth, const Policy& po
 void check_values() {
     equal("0.2902", "0.29");
     different("0.2962", "0.29");
-    equal("0.125", "0.13");  // half goes up
-    different("0.125", "0.12");
+    different("0.125", "0.13");  // one digit more is another number,
+    equal("33.33", "33.3");      // unless it goes on
+    different("12.49", "12.5");
+    different("351/100", "3.5");
+    equal("\\frac{22}{7}", "3.14");
     different("0.45", "0.5");  // one digit is no rounding
     different("18.04", "18.0");
     equal("1.41421", "\\sqrt{2}");
     different("1.4142", "\\sqrt{2}");
     different("1.41422", "\\sqrt{2}");
-    equal("1.53 \\times 10^{-7}", "1.5 \\times 10^{-7}");
+    equal("1.532 \\times 10^{-7}", "1.5 \\times 10^{-7}");
     different("1.5 \\times 10^{-6}", "1.5 \\times 10^{-7}");
     equal("33.33\\%", "33.3\\%");
     equal("\\frac{1}{3}", "33.3\\%");
@@ -78,6 +81,24 @@ void check_lists() {
     different("1, 2, 3", "1, 2");
     equal("y = 2, x = 1", "(1, 2)");
     equal("x_1 = 2, x_2 = 1", "1, 2");
+    different("a_{37} = 2, a_3 = 19", "a_3 = 2, a_{37} = 19");
+    different("y_1 = 2, y_2 = 3", "x_1 = 2, x_2 = 3");
+    different("P_1 = (3, 4), P_2 = (1, 2)", "P_1 = (1, 2), P_2 = (3, 4)");
+    equal("P_2 = (3, 4), P_1 = (1, 2)", "P_1 = (1, 2), P_2 = (3, 4)");
+    equal("3, 2", "x_1 = 2, x_2 = 3");  // roots have no order
+    equal("-5, 4", "x = -5, p = 4");
+    different("4, -5", "x = -5, p = 4");
+    different("x = 1 \\text{ or } y = 2", "x = 1 \\text{ or } x = 2");
+    different("x = 1 \\text{ and } y = 2", "x = 1 \\text{ or } y = 2");
+    equal("x = 2 \\text{ and } x = 1", "x = 1 \\text{ or } x = 2");
+    equal("x = 3, y = 4 \\text{ or } x = 1, y = 2", "x = 1, y = 2 \\text{ or } x = 3, y = 4");
+    different("x = 1, y = 4 \\text{ or } x = 3, y = 2", "x = 1, y = 2 \\text{ or } x = 3, y = 4");
+    different("p \\lor q", "p \\land q");
+    equal("a = 1, b = 1, c = 1", "a = b = c = 1");
+    different("a = b = 1", "a = b = c = 1");
+    different("x = 2", "x = y = 2");
+    different("\\{1, 2\\}", "\\{\\{1\\}, \\{2\\}\\}");
+    different("\\{\\{1\\}\\}", "\\{1\\}");
     equal("\\pm 1", "1, -1");
     equal("1, 2, \\dots, n", "1, 2, \\ldots, n");
     different("2, 1, \\dots, n", "1, 2, \\ldots, n");

@@ -42,7 +42,8 @@ enum class Kind : std::uint8_t {
     based,       // digits with a base: child is the value, `index` the base, `name` the digits
     // Several things
     tuple,       // (a, b): ordered
-    list,        // a, b or `a and b` or `a or b`: what stands side by side; `flag` for `or`
+    list,        // a, b or `a and b` or `a or b`: what stands side by side; `flag` for `or`,
+                 // `flag2` for `and`
     set,         // \{a, b\}; no children: the empty set
     builder,     // \{x \mid condition\}: element, condition
     interval,    // lower, upper; `flag` when the left end belongs to it, `flag2` the right end
