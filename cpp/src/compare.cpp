@@ -140,7 +140,10 @@ bool Matcher::same_kind(NodeId answer, NodeId truth) {
         return arena_.is(answer, kind) || arena_.is(truth, kind);
     };
     if (either(Kind::cases)) return same_cases(answer, truth);
-    if (either(Kind::matrix)) return same_matrix(answer, truth);
+    if (either(Kind::matrix)) return same_matrix(multiplied_out(answer), multiplied_out(truth));
+    if (either(Kind::tuple) && (has_unit_vectors(answer) || has_unit_vectors(truth))) {
+        return same_matrix(answer, truth);
+    }
     if (either(Kind::residue)) return same_residue(answer, truth);
     if (either(Kind::ratio)) return same_ratio(answer, truth);
     if (either(Kind::list) || either(Kind::set) || either(Kind::tuple) || either(Kind::all)) {

@@ -41,12 +41,29 @@ bool Matcher::same_matrix(NodeId answer, NodeId truth) {
     const bool mine = arena_.is(answer, Kind::matrix);
     const bool wanted = arena_.is(truth, Kind::matrix);
     if (mine && wanted && arena_.at(answer).index != arena_.at(truth).index) return false;
-    if (mine && wanted) return same_in_order(children_of(arena_, answer), children_of(arena_, truth));
-    const NodeId matrix = mine ? answer : truth;
-    const NodeId other = mine ? truth : answer;
+    if (mine && wanted)
+        return same_in_order(children_of(arena_, answer), children_of(arena_, truth));
+    const bool answers = mine || arena_.is(answer, Kind::tuple);
+    const NodeId matrix = answers ? answer : truth;
+    const NodeId other = answers ? truth : answer;
     if (!is_vector(arena_, matrix)) return false;
     if (!is_vector(arena_, other)) return same_vector(other, children_of(arena_, matrix));
     return same_in_order(children_of(arena_, answer), children_of(arena_, truth));
+}
+
+/// 2 (1, 2) is (2, 4); other products stay.
+NodeId Matcher::multiplied_out(NodeId node) {
+    const bool product = arena_.is(node, Kind::product) &&
+                         std::ranges::any_of(arena_.children(node), [&](NodeId child) {
+                             return arena_.is(child, Kind::matrix);
+                         });
+    return product ? canonical_of(node) : node;
+}
+
+bool Matcher::has_unit_vectors(NodeId node) {
+    return any_node(arena_, node, budget_, [&](NodeId part) {
+        return arena_.is(part, Kind::symbol) && arena_.name(part).starts_with("\\mathbf ");
+    });
 }
 
 /// Whether a i + b j + c k has the entries.
@@ -57,7 +74,11 @@ bool Matcher::same_vector(NodeId expression, std::span<const NodeId> entries) {
     std::vector<std::vector<NodeId>> sums(3);
     for (const NodeId term : terms) {
         std::vector<NodeId> factors{term};
-        if (arena_.is(term, Kind::product)) factors = children_of(arena_, term);
+        while (arena_.is(factors.back(), Kind::product)) {  // -(2 j)
+            const std::vector<NodeId> inner = children_of(arena_, factors.back());
+            factors.pop_back();
+            factors.insert(factors.end(), inner.begin(), inner.end());
+        }
         std::optional<std::size_t> place;
         std::vector<NodeId> rest;
         for (const NodeId factor : factors) {
@@ -67,8 +88,7 @@ bool Matcher::same_vector(NodeId expression, std::span<const NodeId> entries) {
             if (!unit) rest.push_back(factor);
         }
         if (!place) return false;
-        sums[*place].push_back(rest.empty() ? arena_.number(1)
-                                            : arena_.make(Kind::product, rest));
+        sums[*place].push_back(rest.empty() ? arena_.number(1) : arena_.make(Kind::product, rest));
     }
     for (std::size_t i = 0; i < sums.size(); ++i) {
         const NodeId sum = sums[i].empty() ? arena_.number(0) : arena_.make(Kind::sum, sums[i]);

@@ -12,8 +12,12 @@ namespace cohort {
 namespace {
 
 bool is_capital(const Arena& arena, NodeId node) {
-    return arena.is(node, Kind::symbol) && arena.name(node).size() == 1 &&
-           is_upper(arena.name(node)[0]);
+    return arena.is(node, Kind::symbol) && is_upper(arena.name(node)[0]);
+}
+
+bool is_minus_one(const Arena& arena, NodeId power) {
+    const NodeId exponent = arena.child(power, 1);
+    return arena.is(exponent, Kind::number) && arena.value(exponent) == Rational(-1);
 }
 
 bool is_equation(const Arena& arena, NodeId node) {
@@ -44,8 +48,15 @@ bool Matcher::is_name(NodeId node) {
         case Kind::word:
         case Kind::apply: return true;
         case Kind::constant: return arena_.is(node, Constant::e);  // an eccentricity
-        case Kind::product:                                        // a segment
-            return std::ranges::all_of(children, [&](NodeId c) { return is_capital(arena_, c); });
+        case Kind::product:  // a segment, or a quotient of two
+            return std::ranges::all_of(children, [&](NodeId c) {
+                const bool below = arena_.is(c, Kind::power) && is_minus_one(arena_, c);
+                const NodeId segment = below ? arena_.child(c, 0) : c;
+                return is_capital(arena_, segment) || arena_.is(segment, Kind::word) ||  // NO
+                       (arena_.is(segment, Kind::product) && is_name(segment));
+            });
+        case Kind::ratio:
+            return std::ranges::all_of(children, [&](NodeId c) { return is_name(c); });
         case Kind::tuple:
         case Kind::list:
             return !children.empty() && std::ranges::all_of(children, [&](NodeId c) {
@@ -73,6 +84,7 @@ std::optional<Named> Matcher::named_relation(NodeId node) {
         if (!is_name(left) || is_region(right)) return std::nullopt;
         return Named{left, right};
     }
+
     if (!is_equation(arena_, node)) return std::nullopt;
     for (const auto& [name, value] : {std::pair{left, right}, std::pair{right, left}}) {
         if (!is_name(name) || (name == right && is_name(left))) continue;

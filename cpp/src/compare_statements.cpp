@@ -10,6 +10,8 @@
 namespace cohort {
 namespace {
 
+constexpr std::size_t kMaxDenominators = 4;
+
 bool is_statement(const Arena& arena, NodeId node) {
     return arena.is(node, Kind::relation) || arena.is(node, Kind::all);
 }
@@ -63,11 +65,41 @@ bool Matcher::same_equation(NodeId answer, NodeId truth) {
         if (!mine || !mine->name) return false;
     }
     if (same_relation(answer, truth)) return true;
-    const NodeId mine =
-        canonical_of(arena_.difference_of(arena_.child(answer, 0), arena_.child(answer, 1)));
-    const NodeId other =
-        canonical_of(arena_.difference_of(arena_.child(truth, 0), arena_.child(truth, 1)));
+    const auto side = [&](NodeId equation) {
+        const NodeId gap =
+            arena_.difference_of(arena_.child(equation, 0), arena_.child(equation, 1));
+        return canonical_of(without_denominators(gap));
+    };
+    const NodeId mine = side(answer);
+    const NodeId other = side(truth);
+    // Of x + 1 = x and 0 = 0 only the spelling is left to compare.
+    if (free_symbols(arena_, other, budget_).empty()) return false;
     return proportional(arena_, mine, other, budget_) == Truth::equal;
+}
+
+/// The sum times what stands below its terms: y - 1/x becomes xy - 1.
+NodeId Matcher::without_denominators(NodeId node) {
+    std::vector<NodeId> below;
+    const auto gather = [&](auto&& again, NodeId part) -> void {
+        budget_.spend();
+        const bool power = arena_.is(part, Kind::power);
+        if (power && arena_.is(arena_.child(part, 1), Kind::number)) {
+            const Rational exponent = arena_.value(arena_.child(part, 1));
+            const bool divides = exponent.is_integer() && exponent.sign() < 0 &&
+                                 !free_symbols(arena_, part, budget_).empty();
+            const NodeId inverse =
+                divides ? canonical_of(arena_.quotient(arena_.number(1), part)) : part;
+            const bool known = std::ranges::any_of(
+                below, [&](NodeId other) { return identical(arena_, other, inverse); });
+            if (divides && !known && below.size() < kMaxDenominators) below.push_back(inverse);
+        }
+        if (!arena_.is(part, Kind::sum) && !arena_.is(part, Kind::product)) return;
+        for (const NodeId child : children_of(arena_, part)) again(again, child);
+    };
+    gather(gather, canonical_of(node));
+    if (below.empty()) return node;
+    below.push_back(node);
+    return arena_.make(Kind::product, below);
 }
 
 /// Side by side; a symmetric relation and an equation either way round.
@@ -112,6 +144,10 @@ std::optional<int> Matcher::sign_at_sample(NodeId node, std::span<const std::str
 }
 
 bool Matcher::same_residue(NodeId answer, NodeId truth) {
+    if (arena_.is(truth, Relation::equivalent) && arena_.is(arena_.child(truth, 0), Kind::symbol)) {
+        truth = arena_.child(truth, 1);  // x \equiv 3 \pmod 7
+        if (!arena_.is(truth, Kind::residue)) return false;
+    }
     const bool mine = arena_.is(answer, Kind::residue);
     const bool wanted = arena_.is(truth, Kind::residue);
     const NodeId modulus = arena_.child(wanted ? truth : answer, 1);
@@ -155,6 +191,8 @@ bool Matcher::same_ratio(NodeId answer, NodeId truth) {
     const auto right = parts(truth);
     if (left.size() != right.size()) return false;
     if (same_in_order(left, right)) return true;
+    const auto has_zero = [&](NodeId part) { return is_zero(part); };
+    if (std::ranges::any_of(right, has_zero)) return false;
     if (may_be_time(left) && may_be_time(right)) return false;
     for (std::size_t i = 1; i < left.size(); ++i) {
         const std::array across{left[i], right[0]};

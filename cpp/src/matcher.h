@@ -118,6 +118,7 @@ private:
     // statements
     bool same_statement(NodeId answer, NodeId truth);
     bool same_equation(NodeId answer, NodeId truth);
+    NodeId without_denominators(NodeId node);
     bool same_inequality(NodeId answer, NodeId truth);
     bool same_relation(NodeId answer, NodeId truth);
     bool same_residue(NodeId answer, NodeId truth);
@@ -134,6 +135,8 @@ private:
 
     // layouts
     bool same_matrix(NodeId answer, NodeId truth);
+    NodeId multiplied_out(NodeId node);
+    bool has_unit_vectors(NodeId node);
     bool same_vector(NodeId expression, std::span<const NodeId> entries);
     bool same_cases(NodeId answer, NodeId truth);
     bool same_pieces(NodeId answer, NodeId truth);

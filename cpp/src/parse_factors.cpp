@@ -156,9 +156,11 @@ NodeId Parser::raised(NodeId base, NodeId exponent) {
     const Kind kind = arena_.at(base).kind;
     const bool mark = arena_.is(exponent, Kind::symbol) &&
                       (arena_.name(exponent) == "T" || arena_.name(exponent) == "\\top");
-    if (!mark || (kind != Kind::tuple && kind != Kind::matrix)) return power(base, exponent);
+    const bool pair = kind == Kind::interval && arena_.at(base).flag && arena_.at(base).flag2;
+    const bool row = kind == Kind::tuple || pair;
+    if (!mark || (!row && kind != Kind::matrix)) return power(base, exponent);
     const std::uint32_t count = arena_.at(base).count;
-    const std::uint32_t columns = kind == Kind::tuple ? count : arena_.at(base).index;
+    const std::uint32_t columns = row ? count : arena_.at(base).index;
     const std::uint32_t rows = count / columns;
     const std::size_t start = scratch_.size();
     for (std::uint32_t i = 0; i < count; ++i) {

@@ -3,6 +3,11 @@
 #include "parser.h"
 
 namespace cohort {
+namespace {
+
+constexpr std::uint32_t kMaxDeterminant = 4;
+
+}  // namespace
 
 // Points and intervals
 
@@ -183,6 +188,7 @@ NodeId Parser::environment() {
         name == "smallmatrix") {
         return matrix(name);
     }
+    if (name == "vmatrix") return determinant(matrix(name));
     fail();
 }
 
@@ -191,6 +197,27 @@ bool Parser::opened_by_set() const {
     std::size_t i = next_;
     while (i > 0 && tokens_[i].sign != Sign::begin) --i;
     return i > 0 && tokens_[i - 1].sign == Sign::open_set;
+}
+
+/// Along the first row, for few rows.
+NodeId Parser::determinant(NodeId matrix) {
+    const std::uint32_t size = arena_.at(matrix).index;
+    const auto cells = [&](std::size_t i) { return arena_.child(matrix, i); };
+    if (arena_.at(matrix).count != size * size || size > kMaxDeterminant) fail();
+    if (size == 1) return cells(0);
+    const std::size_t mark = scratch_.size();
+    for (std::uint32_t column = 0; column < size; ++column) {
+        std::vector<NodeId> rest;
+        for (std::uint32_t i = size; i < size * size; ++i) {
+            if (i % size != column) rest.push_back(cells(i));
+        }
+        const NodeId minor = arena_.make(Kind::matrix, rest);
+        arena_.at(minor).index = size - 1;
+        const NodeId term =
+            arena_.make(Kind::product, std::array{cells(column), determinant(minor)});
+        scratch_.push_back(column % 2 == 1 ? negative(term) : term);
+    }
+    return joined(Kind::sum, mark);
 }
 
 void Parser::end_environment(std::string_view name) {

@@ -168,19 +168,28 @@ NodeId Parser::letter() {
     return arena_.symbol(name);
 }
 
-/// `\angle ABC`, `\triangle ABC`: words, because the order of the letters matters.
+/// `\angle ABC`, `\triangle ABC`: words, because the order of the letters matters in most.
 NodeId Parser::figure() {
     std::string name(take().text);
     if (name == "\\measuredangle") name = "\\angle";
     name += ' ';
+    const bool angle = name == "\\angle ";
     const std::size_t start = name.size();
     const bool braced = accept(Sign::open_brace);
+    std::vector<std::string> corners;
     while (sees(Sign::letter) || sees(Sign::number)) {
-        name += take().text;
-        if (accept(Sign::subscript)) name.append("_").append(script());
+        corners.emplace_back(take().text);
+        if (accept(Sign::subscript)) corners.back().append("_").append(script());
     }
     if (braced) expect(Sign::close_brace);
-    if (name.size() == start) fail();
+    if (corners.empty()) fail();
+    // The angle CBA is the angle ABC.
+    if (angle && corners.size() == 3 && corners[2] < corners[0]) std::swap(corners[0], corners[2]);
+    for (const std::string& corner : corners) name += corner;
+    const std::size_t size = name.size() - start;
+    if (angle && size == 3 && name[start + 2] < name[start]) {  // a word in capitals
+        std::swap(name[start], name[start + 2]);
+    }
     return arena_.word(name);
 }
 
@@ -216,8 +225,8 @@ NodeId Parser::accented() {
         if (accept(Sign::subscript)) name.append("_").append(script());
     } while (braced && sees(Sign::letter));
     if (braced) expect(Sign::close_brace);
-    const bool unit_vector =
-        mark.text == "\\hat" && name.size() == start + 1 && is_one_of(name.back(), "ijk");
+    const bool unit_vector = (mark.text == "\\hat" || mark.text == "\\vec") &&
+                             name.size() == start + 1 && is_one_of(name.back(), "ijk");
     if (unit_vector) return arena_.symbol(std::string("\\mathbf ") + name.back());
     return arena_.symbol(name);
 }

@@ -143,6 +143,7 @@ private:
     NodeId environment();
     NodeId matrix(std::string_view name);
     NodeId cases(std::string_view name);
+    NodeId determinant(NodeId matrix);
     void end_environment(std::string_view name);
     NodeId matrix_of_rows(std::size_t mark);
     bool opened_by_set() const;

@@ -23,6 +23,15 @@ bool calls(const Arena& arena, NodeId id, std::initializer_list<Function> functi
            });
 }
 
+/// The variables inside logarithms.
+void add_logarithms(const Arena& arena, NodeId id, std::vector<std::string_view>& names) {
+    if (arena.is(id, Function::ln) || arena.is(id, Function::log)) {
+        const auto inside = variables(arena, arena.child(id, 0));
+        names.insert(names.end(), inside.begin(), inside.end());
+    }
+    for (const NodeId child : arena.children(id)) add_logarithms(arena, child, names);
+}
+
 Bound larger(const Bound& a, const Bound& b) { return a < b ? b : a; }
 
 }  // namespace
@@ -90,9 +99,27 @@ Truth Sampling::points(bool integer) {
     }
     // What exists at no real number is about integers: (-1)^n, n!, a sum to n.
     if (!integer && (survey.a_nowhere || survey.b_nowhere)) return points(true);
-    if (survey.domain_differs && !integer) return Truth::different;
+    if (survey.domain_differs && !integer && !same_logarithms()) return Truth::different;
     if (survey.usable < enough) return Truth::unknown;
     return confirmed(survey.chosen, kMiddleLimbs);
+}
+
+/// Whether both have logarithms of the same variables, which says where they are meant: ln(ab) and
+/// ln a + ln b, but not ln|x| and ln x.
+bool Sampling::same_logarithms() const {
+    using enum Function;
+    if (calls(arena_, a_, {abs}) || calls(arena_, b_, {abs})) return false;
+    std::vector<std::string_view> left;
+    std::vector<std::string_view> right;
+    add_logarithms(arena_, a_, left);
+    add_logarithms(arena_, b_, right);
+    const auto sorted = [](std::vector<std::string_view>& names) {
+        std::ranges::sort(names);
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+    };
+    sorted(left);
+    sorted(right);
+    return !left.empty() && left == right;
 }
 
 /// `different` or nothing new.

@@ -53,6 +53,7 @@ private:
     Truth constants();
     Truth points(bool integer);
     bool apart_at(Point point);
+    bool same_logarithms() const;
     Truth visit(const Point& point, Survey& survey);
     Sample sample(const Point& point, std::size_t limbs);
     void derive(Sample& sample, const Complex& a, const Complex& b, Work& work);

@@ -100,7 +100,7 @@ constexpr auto kCommands = with_shared(std::array{
     entry("parallel", Relation::parallel), entry("perp", Relation::perpendicular),
     entry("sim", Relation::similar), entry("mid", Sign::mid), entry("colon", Sign::colon),
     entry("cup", Sign::cup), entry("cap", Sign::cap), entry("setminus", Sign::without),
-    entry("backslash", Sign::without), entry("land", Sign::conjunction),
+    entry("backslash", Sign::without), entry("land", Sign::conjunction), entry("cr", Sign::row),
     entry("wedge", Sign::conjunction), entry("lor", Sign::disjunction),
     entry("vee", Sign::disjunction), entry("percent", Sign::percent), entry("alpha", Sign::letter),
     entry("beta", Sign::letter), entry("gamma", Sign::letter), entry("delta", Sign::letter),

@@ -114,6 +114,8 @@ void check_regions() {
     different("(0, 1) \\cup (1, 2)", "(0, 2)");
     equal("\\mathbb{R} \\setminus \\{0\\}", "x \\ne 0");
     different("y < 1", "x < 1");
+    different("x < 1 \\text{ and } x > 3", "x < 1 \\text{ or } x > 3");
+    equal("x < 1 \\text{ or } x > 3", "x < 1 \\text{ and } x > 3");  // a truth is not empty
     equal("-x > -1", "x < 1");
     different("|x| < 2", "(-2, 2)");
     equal("(a, b)", "(a, b)");
@@ -144,6 +146,20 @@ void check_statements() {
     different("\\sqrt{2} \\approx 1.5", "\\sqrt{2}");
     equal("10 \\pmod 7", "3 \\pmod 7");
     equal("14:64", "7:32");
+    different("6:15", "12:30");  // times of day
+    different("0:10", "0:05");
+    equal("11:21", "V_1:V_2 = 11:21");
+    equal("\\frac{1}{\\sqrt{6}}", "\\frac{AC}{BD} = \\frac{\\sqrt{6}}{6}");
+    equal("3 \\pmod 7", "x \\equiv 3 \\pmod 7");
+    different("3", "x \\equiv 3 \\pmod 7");
+    different("1 = 1", "x = 1");
+    different("x + 2 = x", "x + 1 = x");
+    different("6 \\to 5", "5");
+    different("f(y) = x^2", "f(x) = x^2");
+    equal("y = \\frac{1}{x}", "xy = 1");
+    different("y = \\frac{1}{x^2}", "xy = 1");
+    equal("\\angle CBA", "\\angle ABC");
+    check("\\angle BAC", "\\angle ABC", "unparsable_truth");  // as of any text
     Policy policy;
     policy.unsolved = Policy::Unsolved::accept;
     equal("2x = 10", "x = 5", policy);
@@ -163,6 +179,20 @@ void check_families_and_layouts() {
     equal("\\ln|2x| + C", "\\ln|x| + C");
     different("\\ln|x|", "\\ln|x| + C");
     different("A + B + C + 1", "A + B + C");
+    different("k\\pi, k \\in \\mathbb{N}", "k\\pi, k \\in \\mathbb{Z}");
+    equal("\\ln a + \\ln b", "\\ln(ab)");
+    different("\\ln x", "\\ln|x|");
+    different("\\ln a + \\ln b", "\\ln(ac)");
+    different("\\lfloor x \\rfloor + 1", "\\lceil x \\rceil");
+    equal("-\\lceil -x \\rceil", "\\lfloor x \\rfloor");
+    different("z", "\\operatorname{Re}(z)");
+    different("\\vec{a} \\times \\vec{b}", "\\vec{a} \\cdot \\vec{b}");
+    different("\\vec{b} \\times \\vec{a}", "\\vec{a} \\times \\vec{b}");
+    equal("2\\begin{pmatrix} 1 & 2 \\end{pmatrix}", "\\begin{pmatrix} 2 & 4 \\end{pmatrix}");
+    equal("-2", "\\begin{vmatrix} 1 & 2 \\\\ 3 & 4 \\end{vmatrix}");
+    equal("(1, -2)", "\\mathbf{i} - 2\\mathbf{j}");
+    different("(1, 2)", "1 + 2i");
+    equal("[1, 2]^T", "\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}");
     equal("\\mathbf{i} + 2\\mathbf{j}", "\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}");
     different("\\begin{pmatrix} 1 & 2 \\end{pmatrix}", "\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}");
     equal("|x|", "\\begin{cases} x & x \\ge 0 \\\\ -x & x < 0 \\end{cases}");
