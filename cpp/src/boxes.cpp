@@ -84,10 +84,13 @@ std::optional<Mark> read(View text, std::size_t begin) {
 }
 
 bool is_negated(View text, std::size_t begin) {
-    constexpr std::array<View, 9> kNegations{" not ",    " isn't ",   " never ",
-                                             " cannot ", " neither ", " nor ",
-                                             " neq ",    " ne ",      " rather than "};
-    const std::string words = words_of(sentence_lead(text, begin, kMaxNegation));
+    constexpr std::array<View, 7> kNegations{" not ",     " isn't ", " never ",      " cannot ",
+                                             " neither ", " nor ",   " rather than "};
+    constexpr std::array<View, 4> kUnequal{"\\ne", "\\neq", "\xE2\x89\xA0", "!="};
+    const View lead = sentence_lead(text, begin, kMaxNegation);
+    const View sign = strip_right(lead, " \t\n\v\f\r$({");
+    if (std::ranges::any_of(kUnequal, [&](View end) { return sign.ends_with(end); })) return true;
+    const std::string words = words_of(lead);
     return std::ranges::any_of(kNegations, [&](View word) { return words.ends_with(word); });
 }
 

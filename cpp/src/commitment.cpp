@@ -13,12 +13,19 @@ namespace {
 using View = std::string_view;
 using std::string_view_literals::operator""sv;
 
-constexpr std::size_t kNear = 24;      // characters between answers that are no steps
-constexpr std::size_t kMaxLead = 100;  // characters before an answer that may hedge it
-constexpr std::size_t kMaxRest = 400;  // characters after an answer that may take it back
+constexpr std::size_t kNear = 20;       // characters between answers that are no steps
+constexpr std::size_t kSeries = 72;     // between three that are guesses, without a calculation
+constexpr std::size_t kMaxLead = 100;   // characters before an answer that may hedge it
+constexpr std::size_t kMaxRest = 1000;  // characters after an answer that may take it back
 
-constexpr std::array kHedges{"maybe"sv,  "perhaps"sv,  "possibly"sv,     "might be"sv,
-                             "may be"sv, "could be"sv, "could also be"sv};
+constexpr std::array kHedges{"otherwise"sv, "maybe"sv,  "perhaps"sv,  "possibly"sv,
+                             "might be"sv,  "may be"sv, "could be"sv, "could also be"sv};
+constexpr std::array kDoubts{
+    "don't think"sv, "do not think"sv, "don't believe"sv, "do not believe"sv,   "doubt"sv,
+    "can't be"sv,    "cannot be"sv,    "wrong answer"sv,  "incorrect answer"sv, "would write"sv};
+// Before an answer they make it one of several, wherever the others stand.
+constexpr std::array kLastResorts{"another possible"sv, "other possible"sv, "second possible"sv,
+                                  "backup"sv, "if that is not"sv};
 constexpr std::array kConditions{"if"sv, "otherwise"sv, "unless"sv, "depending on"sv,
                                  "depends on"sv};
 constexpr std::array kAlternatives{"another"sv,           "alternatively"sv,   "alternative"sv,
@@ -29,8 +36,22 @@ constexpr std::array kCorrections{
     "correcting"sv, "correction"sv, "corrected"sv, "actually"sv, "instead"sv,  "however"sv,
     "sorry"sv,      "oops"sv,       "rather"sv,    "scratch"sv,  "fix"sv,      "should"sv,
     "but"sv,        "no"sv,         "not"sv};
+// Words of a revision: `actually, I think it is 43`.
+constexpr std::array kRevisions{
+    "actually"sv,      "no"sv,      "wait"sv,        "edit"sv,   "correction"sv,
+    "corrected"sv,     "oops"sv,    "sorry"sv,       "hmm"sv,    "or"sv,
+    "alternatively"sv, "kidding"sv, "thought"sv,     "hold"sv,   "meant"sv,
+    "should"sv,        "another"sv, "possibility"sv, "rather"sv, "instead"sv,
+    "update"sv,        "scratch"sv, "could"sv,       "might"sv,  "may"sv};
+constexpr std::array kFillers{
+    "it"sv,   "it's"sv,   "its"sv,  "is"sv,     "be"sv,      "that"sv,    "that's"sv,
+    "i"sv,    "think"sv,  "the"sv,  "answer"sv, "final"sv,   "correct"sv, "to"sv,
+    "on"sv,   "second"sv, "just"sv, "mean"sv,   "so"sv,      "my"sv,      "would"sv,
+    "must"sv, "also"sv,   "a"sv,    "was"sv,    "then"sv,    "well"sv,    "ok"sv,
+    "okay"sv, "really"sv, "in"sv,   "fact"sv,   "perhaps"sv, "maybe"sv,   "yes"sv};
 constexpr std::array kConclusions{"so"sv,    "thus"sv, "therefore"sv, "hence"sv, "finally"sv,
                                   "final"sv, "then"sv, "gives"sv,     "which"sv};
+constexpr std::array kFinal{"final"sv, "so"sv, "thus"sv, "therefore"sv, "hence"sv};
 // clang-format off
 constexpr std::array kRetractions{
     "that is wrong"sv,       "that's wrong"sv,        "this is wrong"sv,
@@ -43,11 +64,21 @@ constexpr std::array kRetractions{
     "i take that back"sv,    "that cannot be"sv,      "that can't be right"sv,
     "that is not the answer"sv, "is not the answer"sv, "let me correct"sv,
     "wait that is"sv,        "wait no"sv,             "no wait"sv,
-    "my answer is wrong"sv,  "the answer is wrong"sv};
+    "my answer is wrong"sv,  "the answer is wrong"sv,
+    "is also possible"sv,    "are also possible"sv,   "or maybe"sv,
+    "or perhaps"sv,          "or possibly"sv,         "doesn't look right"sv,
+    "does not look right"sv, "doesn't seem right"sv,  "student is wrong"sv};
 // clang-format on
 constexpr std::array kAfterthoughts{"otherwise"sv, "or maybe"sv, "or perhaps"sv, "or possibly"sv};
-constexpr std::array kDenials{" is wrong "sv, " is incorrect "sv, " is not "sv, " isn't "sv,
-                              " was wrong "sv};
+constexpr std::array kDenials{" is wrong "sv,
+                              " is incorrect "sv,
+                              " is not "sv,
+                              " isn't "sv,
+                              " was wrong "sv,
+                              " which is wrong "sv,
+                              " which is incorrect "sv,
+                              " which was wrong "sv,
+                              " rejected "sv};
 
 // `not right`, `wrong`, `correction`, `amendment` in Chinese
 constexpr std::array kChineseCorrections{"\xE4\xB8\x8D\xE5\xAF\xB9"sv, "\xE9\x94\x99"sv,
@@ -104,7 +135,10 @@ bool has_choice(View answer) {
 
 bool is_hedged(View text, const Mark& mark) {
     const std::string lead = words_of(sentence_lead(text, mark.begin, kMaxLead));
-    if (has_any(last_words(lead, 4), kHedges)) return true;
+    const View last = last_words(lead, 4);
+    if (has_any(last, kHedges) || has_any(last, kDoubts) || has_any(lead, kLastResorts)) {
+        return true;
+    }
     const std::string following = words_of(sentence_rest(text, mark.stop, kMaxLead));
     if (starts_with_any(View(following), kDenials) || has_any(following, kAfterthoughts))
         return true;
@@ -117,9 +151,129 @@ bool is_hedged(View text, const Mark& mark) {
            has_variable_condition(inner, false) || has_choice(answer);
 }
 
-bool is_retracted(View text, std::size_t stop) {
-    const View rest = text.substr(stop, forward(text, stop, kMaxRest) - stop);
-    return has_any(words_of(rest), kRetractions) || contains_any(rest, kChineseRetractions);
+// Revisions
+
+struct Value {
+    Span span;  // of the number or letter
+    bool is_letter;
+};
+
+/// A number or a capital letter at `start`, maybe in signs; nothing when it is a term.
+std::optional<Value> value_at(View text, std::size_t start) {
+    start = skip(text, start, [](char c) { return is_one_of(c, "$(\\{"); });
+    std::size_t end = start + (at(text, start) == '-' ? 1 : 0);
+    const bool letter = is_upper(at(text, start)) && !cohort::is_letter(at(text, start + 1));
+    if (letter) {
+        end = start + 1;
+        if (is_one_of(text[start], "AI") && end < text.size()) return std::nullopt;
+    } else {
+        if (!is_digit(at(text, end))) return std::nullopt;
+        end = skip_digits(text, end);
+        while (is_one_of(at(text, end), ".,") && is_digit(at(text, end + 1))) {
+            end = skip_digits(text, end + 1);
+        }
+    }
+    const View rest = text.substr(skip_spaces(text, end));
+    const bool is_term =
+        (!rest.empty() && is_one_of(rest[0], "-+*/=^")) || rest.starts_with("\xC3\x97");
+    if (is_term) return std::nullopt;
+    return Value{{start, end}, letter};
+}
+
+struct Revision {
+    bool revises = false;        // whether words of a revision begin the sentence
+    std::optional<Value> value;  // behind them
+};
+
+Revision revision(View sentence, std::size_t start) {
+    Revision found;
+    while (true) {
+        start = skip(sentence, start, [](char c) { return is_one_of(c, " ,:;-*_\t\r\v\f"); });
+        found.value = value_at(sentence, start);
+        if (found.value) return found;
+        std::size_t end = start;
+        while (end < sentence.size()) {
+            constexpr View kApostrophe = "\xE2\x80\x99";
+            if (is_alnum(sentence[end]) || sentence[end] == '\'') ++end;
+            else if (sentence.substr(end).starts_with(kApostrophe)) end += kApostrophe.size();
+            else break;
+        }
+        // Between its two spaces the word is alone, or the apostrophes were but signs.
+        const std::string words = words_of(sentence.substr(start, end - start));
+        const bool revises = has_any(words, kRevisions);
+        if (end == start || count_words(words) != 1 || !(revises || has_any(words, kFillers))) {
+            return found;
+        }
+        found.revises = found.revises || revises;
+        start = end;
+    }
+}
+
+/// Whether a sentence behind an answer gives another value: `No, 43`, `It should be 43`.
+bool is_revised(View answer, View rest) {
+    const bool is_short = count_chars(strip(answer, "()*$. ")) == 1;
+    bool armed = false;
+    for (std::size_t start = 0; start < rest.size();) {
+        std::size_t stop = start;
+        std::size_t next = rest.size();
+        for (; stop < rest.size(); ++stop) {
+            const bool wide = rest.substr(stop).starts_with(kIdeographicStop);
+            next = stop + (wide ? kIdeographicStop.size() : 1);
+            if ((wide || is_one_of(rest[stop], ".!?\n")) && !is_digit(at(rest, next))) break;
+        }
+        const View sentence = rest.substr(0, stop);
+        const auto [revises, value] = revision(sentence, start);
+        if (value) {
+            const bool ends = skip_space(sentence, value->span.end) == stop;
+            const bool is_kind = !value->is_letter || is_short;
+            if ((revises || (armed && ends)) && is_kind && !are_same(answer, value->span.of(rest)))
+                return true;
+        }
+        armed = revises || (armed && skip_space(sentence, start) == stop);
+        start = stop == rest.size() ? stop : next;
+    }
+    return false;
+}
+
+bool is_retracted(View text, const Mark& mark) {
+    const View rest = text.substr(mark.stop, window_end(text, mark.stop, kMaxRest) - mark.stop);
+    if (rest.empty()) return false;
+    return has_any(words_of(rest), kRetractions) || contains_any(rest, kChineseRetractions) ||
+           is_revised(mark.span().of(text), rest);
+}
+
+// Rivals
+
+View between(View text, const Mark& before, const Mark& mark) {
+    return mark.begin > before.stop ? text.substr(before.stop, mark.begin - before.stop) : View{};
+}
+
+/// Whether no work lies between two answers.
+bool is_idle(View text, const Mark& before, const Mark& mark) {
+    const View gap = between(text, before, mark);
+    return has_at_most(gap, kSeries) && !has_operation(gap);
+}
+
+/// Whether an answer before stands beside this one: it is no step, and not taken back.
+bool is_rivaled(View text, const Mark& before, const Mark& mark) {
+    if (has_any(words_of(sentence_lead(text, mark.begin, kMaxLead)), kAlternatives)) return true;
+    const View gap = between(text, before, mark);
+    const bool is_line = mark.rule == Rule::gsm8k;
+    if (!is_line && !has_at_most(gap, kNear)) return false;
+    const std::size_t start =
+        std::min(std::max(before.start, window_start(text, mark.begin, kMaxRest)), mark.begin);
+    const View wide = text.substr(start, mark.begin - start);
+    const std::string words = words_of(wide);
+    if (has_any(words, kConditions)) return true;
+    if (is_corrected(wide)) return false;
+    if (is_line) return true;
+    if (!has_any(words, kConclusions)) {
+        const std::size_t equals = gap.find('=');
+        return gap.find("\\approx") == npos &&
+               (equals == npos || has_at_most(gap.substr(0, equals), 0));
+    }
+    const std::string earlier = words_of(sentence_lead(text, before.begin, kMaxLead));
+    return has_any(words, kFinal) && has_any(earlier, kFinal);
 }
 
 }  // namespace
@@ -128,21 +282,27 @@ bool is_corrected(View gap) {
     return has_any(words_of(gap), kCorrections) || contains_any(gap, kChineseCorrections);
 }
 
-bool is_doubtful(View text, const Mark& mark, const Mark& first,
-                 const std::optional<Mark>& previous) {
-    if (is_hedged(text, mark) || is_retracted(text, mark.stop)) return true;
-    if (!previous) return false;
-    if (has_any(words_of(sentence_lead(text, first.begin, kMaxLead)), kAlternatives)) return true;
-    const std::size_t stop = previous->stop;
-    if (first.begin > stop && !is_within(text.substr(stop, first.begin - stop), kNear))
-        return false;
-    std::size_t begin = std::max(previous->start, backward(text, first.begin, kMaxRest));
-    begin = std::min(begin, first.begin);
-    const View gap = text.substr(begin, first.begin - begin);
-    const std::string words = words_of(gap);
-    if (has_any(words, kConditions)) return true;
-    return !has_any(words, kConclusions) && !is_corrected(gap) && gap.find('=') == npos &&
-           gap.find("\\approx") == npos;
+bool Trail::add(View text, const Mark& last, const Mark& mark) {
+    // Maybe as the result of a calculation.
+    const auto result = [&](const Mark& one) {
+        const View answer = one.span().of(text);
+        return answer.substr(answer.rfind('=') + 1);
+    };
+    const auto gives = [&](const Mark& other) { return are_same(result(mark), result(other)); };
+    if (gives(size_ == 1 ? last : marks_[size_ - 1])) {
+        marks_[size_ - 1] = mark;
+        return true;
+    }
+    if (size_ == 2 && gives(last)) return false;
+    marks_[size_++] = mark;
+    return size_ < marks_.size();
+}
+
+bool is_doubtful(View text, const Mark& mark, const Trail& trail) {
+    if (is_hedged(text, mark) || is_retracted(text, mark)) return true;
+    if (trail.size() == 3 && is_idle(text, trail[1], trail[0]) && is_idle(text, trail[2], trail[1]))
+        return true;
+    return trail.size() > 1 && is_rivaled(text, trail[1], trail[0]);
 }
 
 }  // namespace cohort

@@ -21,10 +21,17 @@ constexpr std::size_t kMaxConnector = 40;  // characters between two of them
 
 /// Where the text after thinking begins; npos when the thinking does not end.
 std::size_t visible_start(View text) {
-    constexpr Pattern kClosed = "</think>";
-    const std::size_t closed = rfind(text, kClosed);
-    const std::size_t begin = closed == npos ? 0 : closed + kClosed.text.size();
-    return rfind(text.substr(begin), "<think>") == npos ? begin : npos;
+    constexpr std::array<Pattern, 3> kClosed{"</think>", "</thinking>", "<|end_of_thought|>"};
+    constexpr std::array<Pattern, 3> kOpened{"<think>", "<thinking>", "<|begin_of_thought|>"};
+    std::size_t begin = 0;
+    for (const Pattern& tag : kClosed) {
+        const std::size_t closed = rfind(text, tag);
+        if (closed != npos) begin = std::max(begin, closed + tag.text.size());
+    }
+    const View rest = text.substr(begin);
+    const bool opens =
+        std::ranges::any_of(kOpened, [&](const Pattern& tag) { return rfind(rest, tag) != npos; });
+    return opens ? npos : begin;
 }
 
 Extraction extraction(const Mark& mark, bool ambiguous) {
@@ -32,41 +39,36 @@ Extraction extraction(const Mark& mark, bool ambiguous) {
 }
 
 std::optional<Mark> last_marked(View text) {
-    std::optional<Mark> last = hash_line(text);
+    std::optional<Mark> last = HashLines(text).next();
     for (const auto& mark : {Boxes(text).next(), Tags(text).next()}) {
         if (mark && (!last || mark->begin > last->begin)) last = mark;
     }
     return last;
 }
 
-/// The first of the marks in a row that give the same answer, and the one before them.
+/// The answer of the last mark, in doubt of what the `earlier` ones gave.
 template <typename Marks>
-std::pair<Mark, std::optional<Mark>> repeated(View text, const Mark& mark, Marks& earlier) {
-    Mark first = mark;
-    while (const auto other = earlier.next()) {
-        if (other->is_empty()) continue;
-        if (!are_same(other->span().of(text), mark.span().of(text))) return {first, other};
-        first = *other;
+Extraction trailed(View text, const Mark& last, Trail trail, Marks& earlier, bool ambiguous) {
+    while (const auto mark = earlier.next()) {
+        if (!mark->is_empty() && !trail.add(text, last, *mark)) break;
     }
-    return {first, std::nullopt};
+    return extraction(last, is_doubtful(text, last, trail) || ambiguous);
 }
 
 /// What a phrase announces, else what the text ends in.
 std::optional<Extraction> unmarked(View text, std::size_t begin) {
     bool negated = false;
+    bool is_aside = false;
     Phrases phrases(text, begin);
     while (const auto mark = phrases.next()) {
-        if (!mark->is_empty()) {
-            const auto [first, previous] = repeated(text, *mark, phrases);
-            return extraction(*mark, negated || is_doubtful(text, *mark, first, previous));
-        }
-        negated = true;
+        if (!mark->is_empty()) return trailed(text, *mark, Trail(*mark), phrases, negated);
+        (mark->is_aside ? is_aside : negated) = true;
     }
-    if (negated) return std::nullopt;
+    if (negated || is_aside) return std::nullopt;
     auto last = letter_line(text, begin);
     if (!last) last = statement(text, begin);
     if (!last) return std::nullopt;
-    return extraction(*last, is_doubtful(text, *last, *last, std::nullopt));
+    return extraction(*last, is_doubtful(text, *last, Trail(*last)));
 }
 
 /// The answer in a tag: a phrase, its one line, or what its lines end in.
@@ -76,8 +78,7 @@ std::optional<Extraction> tagged(View text, const Mark& tag) {
     if (!is_line || Phrases(inside, tag.start).next()) return unmarked(inside, tag.start);
     Tags tags(text);
     tags.next();
-    const auto [first, previous] = repeated(text, tag, tags);
-    return extraction(tag, is_doubtful(text, tag, first, previous));
+    return trailed(text, tag, Trail(tag), tags, false);
 }
 
 // Boxes
@@ -148,8 +149,12 @@ Extraction boxed(View text) {
     }
     const bool too_many = parts.size() > kMaxParts;
     if (!too_many) parts = distinct(text, parts);
-    if (parts.size() < 2) return extraction(last, is_doubtful(text, last, first, previous));
-    const bool ambiguous = too_many || is_doubtful(text, last, first, std::nullopt);
+    if (parts.size() < 2) {
+        Trail trail(first);
+        if (previous) trail.add(text, last, *previous);
+        return trailed(text, last, trail, boxes, false);
+    }
+    const bool ambiguous = too_many || is_doubtful(text, last, Trail(first));
     if (too_many) std::ranges::reverse(parts);
     return {Rule::boxed, {parts.front().start, parts.back().end}, ambiguous, parts};
 }
@@ -162,9 +167,11 @@ std::optional<Extraction> committed(View text) {
     const auto last = last_marked(text);
     if (!last) return unmarked(text, 0);
     if (last->is_empty()) return std::nullopt;  // an unfinished box
-    const auto phrase = Phrases(text, last->stop).next();
+    Phrases phrases(text, last->stop);
+    auto phrase = phrases.next();
+    while (phrase && phrase->is_aside) phrase = phrases.next();
     if (phrase && !phrase->is_empty()) {
-        const std::size_t begin = std::max(last->stop, backward(text, phrase->begin, kMaxGap));
+        const std::size_t begin = std::max(last->stop, window_start(text, phrase->begin, kMaxGap));
         if (is_corrected(text.substr(begin, phrase->begin - begin))) {
             return unmarked(text, last->stop);
         }
@@ -176,7 +183,11 @@ std::optional<Extraction> committed(View text) {
     if (last->rule == Rule::tag) return tagged(text, *last);
     const View line = text.substr(0, last->end);
     if (Phrases(line, last->start).next()) return unmarked(line, last->start);
-    return extraction(*last, is_doubtful(text, *last, *last, std::nullopt));
+    HashLines lines(text);
+    lines.next();
+    const View before = text.substr(0, last->begin);
+    const bool is_shared = before.substr(before.rfind('\n') + 1).find("####") != npos;
+    return trailed(text, *last, Trail(*last), lines, is_shared);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "lines.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "cohort/normal_form.h"
@@ -13,6 +14,47 @@ using View = std::string_view;
 constexpr View kApostrophe = "\xE2\x80\x99";
 
 bool continues(char c) { return (static_cast<std::uint8_t>(c) & 0xC0U) == 0x80U; }
+
+constexpr std::size_t kMaxWindow = 8192;  // characters of a window with its loose signs
+
+std::size_t char_end(View text, std::size_t start) {
+    std::size_t end = start + 1;
+    while (end < text.size() && continues(text[end])) ++end;
+    return end;
+}
+
+std::size_t char_start(View text, std::size_t end) {
+    std::size_t start = end - 1;
+    while (start > 0 && continues(text[start])) --start;
+    return start;
+}
+
+/// Whether a character fills space.
+bool is_loose(View c) {
+    if (c.size() == 1) return is_one_of(c[0], " \t\n\v\f\r.-_*~$\\");
+    if (c == "\xC2\xA0" || c == "\xE3\x80\x80" || c == "\xEF\xBB\xBF") return true;
+    // U+2000 to U+200F: spaces, and signs without any width
+    return c.size() == 3 && c.starts_with("\xE2\x80") && static_cast<std::uint8_t>(c[2]) < 0x90U;
+}
+
+/// Counts the characters of a window.
+struct Counter {
+    std::size_t left;
+    std::size_t left_raw = kMaxWindow;
+    bool was_loose = false;
+
+    bool accepts(View c) {
+        const bool loose = is_loose(c);
+        if (left_raw == 0) return false;
+        if (!(loose && was_loose)) {
+            if (left == 0) return false;
+            --left;
+        }
+        --left_raw;
+        was_loose = loose;
+        return true;
+    }
+};
 
 bool is_word_char(char c) { return is_alnum(c) || c == '\''; }
 
@@ -36,6 +78,60 @@ std::size_t backward(View text, std::size_t end, std::size_t chars) {
         if (!continues(text[start - 1])) --chars;
     }
     return start;
+}
+
+std::size_t window_end(View text, std::size_t start, std::size_t chars) {
+    if (text.size() - start <= chars) return text.size();
+    Counter counter{chars};
+    std::size_t end = start;
+    while (end < text.size()) {
+        const std::size_t next = char_end(text, end);
+        if (!counter.accepts(text.substr(end, next - end))) break;
+        end = next;
+    }
+    return end;
+}
+
+std::size_t window_start(View text, std::size_t end, std::size_t chars) {
+    if (end <= chars) return 0;
+    Counter counter{chars};
+    std::size_t start = end;
+    while (start > 0) {
+        const std::size_t next = char_start(text, start);
+        if (!counter.accepts(text.substr(next, start - next))) break;
+        start = next;
+    }
+    return start;
+}
+
+bool has_at_most(View text, std::size_t chars) {
+    for (std::size_t i = 0; i < text.size();) {
+        if (text[i] == '\\' && is_letter(at(text, i + 1))) {
+            i = skip_letters(text, i + 1);
+            continue;
+        }
+        const std::size_t next = char_end(text, i);
+        if (!is_loose(text.substr(i, next - i)) && chars-- == 0) return false;
+        i = next;
+    }
+    return true;
+}
+
+bool has_operation(View text) {
+    constexpr std::array<View, 6> kCommands{"frac", "dfrac", "times", "cdot", "div", "sqrt"};
+    constexpr std::array<View, 3> kWide{"\xC3\x97", "\xC3\xB7", "\xC2\xB7"};
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const View rest = text.substr(i);
+        if (rest[0] == '+' || rest[0] == '/') return true;
+        if (rest[0] == '*' && at(text, i - 1) != '*' && at(text, i + 1) != '*') return true;
+        for (const View sign : kWide) {
+            if (rest.starts_with(sign)) return true;
+        }
+        if (rest[0] != '\\') continue;
+        const View name = rest.substr(1, skip_letters(rest, 1) - 1);
+        if (std::ranges::find(kCommands, name) != kCommands.end()) return true;
+    }
+    return false;
 }
 
 bool is_within(View text, std::size_t chars) {
@@ -66,6 +162,9 @@ std::string words_of(View text) {
         } else if (text.substr(i).starts_with(kApostrophe)) {
             words += '\'';
             i += kApostrophe.size() - 1;
+        } else if (text[i] == '\\' && is_letter(at(text, i + 1))) {
+            i = skip_letters(text, i + 1) - 1;
+            if (words.back() != ' ') words += ' ';
         } else if (words.back() != ' ') {
             words += ' ';
         }
@@ -114,7 +213,7 @@ std::string_view last_words(View words, std::size_t count) {
 }
 
 std::string_view sentence_lead(View text, std::size_t end, std::size_t chars) {
-    const std::size_t begin = backward(text, end, chars);
+    const std::size_t begin = window_start(text, end, chars);
     for (std::size_t i = end; i > begin; --i) {
         const View rest = text.substr(i - 1, end - i + 1);
         if (rest[0] == '\n' || rest.starts_with(". ")) return rest.substr(1);
@@ -124,7 +223,7 @@ std::string_view sentence_lead(View text, std::size_t end, std::size_t chars) {
 }
 
 std::string_view sentence_rest(View text, std::size_t start, std::size_t chars) {
-    const View rest = text.substr(start, forward(text, start, chars) - start);
+    const View rest = text.substr(start, window_end(text, start, chars) - start);
     for (std::size_t i = 0; i < rest.size(); ++i) {
         const View from = rest.substr(i);
         if (from[0] == '\n' || from.starts_with(". ") || from.starts_with(kIdeographicStop)) {

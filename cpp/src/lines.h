@@ -21,6 +21,17 @@ std::size_t forward(std::string_view text, std::size_t start, std::size_t chars)
 /// At most `chars` characters before `end` begin here.
 std::size_t backward(std::string_view text, std::size_t end, std::size_t chars);
 
+/// Where a window of `chars` characters from `start` on, or before `end`, ends or begins. Signs
+/// that fill space, as blanks and dots, count as one in a row: any number of them is no distance.
+std::size_t window_end(std::string_view text, std::size_t start, std::size_t chars);
+std::size_t window_start(std::string_view text, std::size_t end, std::size_t chars);
+
+/// Whether `text` has at most `chars` characters without such signs and the names of commands.
+bool has_at_most(std::string_view text, std::size_t chars);
+
+/// Whether something is calculated in `text`.
+bool has_operation(std::string_view text);
+
 /// Whether `text` has at most `chars` characters.
 bool is_within(std::string_view text, std::size_t chars);
 
@@ -31,7 +42,8 @@ std::size_t line_end(std::string_view text, std::size_t start, std::size_t stop)
 std::optional<Span> strip_span(std::string_view text, Span span, std::string_view before,
                                std::string_view after);
 
-/// Words in lower case with one space around each: ` wait no ` for `Wait, no!`.
+/// Words in lower case with one space around each: ` wait no ` for `Wait, no!`. The names of LaTeX
+/// commands are no words.
 std::string words_of(std::string_view text);
 
 /// Whether one of `phrases` stands in what `words_of` gave.

@@ -18,6 +18,7 @@ struct Mark {
     std::size_t begin;       // where the mark begins
     std::size_t start, end;  // the answer; empty when there is a mark but no answer
     std::size_t stop;        // where the mark ends
+    bool is_aside = false;   // said of another answer than the one that is given; empty then
 
     bool is_empty() const { return start >= end; }
     Span span() const { return {start, end}; }
@@ -67,8 +68,22 @@ private:
     int left_ = kMaxMarks;
 };
 
-/// The last `#### 18` that reads as a number or is the last line; words there may be a title.
-std::optional<Mark> hash_line(std::string_view text);
+/// Lines `#### 18` from the last to the first. The last line of the text may hold any answer, the
+/// others must read as a number; words in the last line may be a title and come after all others.
+class HashLines {
+public:
+    explicit HashLines(std::string_view text) : text_(text), stop_(text.size()) {}
+    std::optional<Mark> next();
+
+private:
+    static constexpr int kMaxLines = 64;
+
+    std::string_view text_;
+    std::size_t stop_;
+    int left_ = kMaxLines;
+    std::optional<Mark> title_;
+    bool is_first_ = true;
+};
 
 /// `A: 18`, a line from `begin` on that gives a number.
 std::optional<Mark> letter_line(std::string_view text, std::size_t begin);
@@ -82,10 +97,23 @@ std::optional<Span> last_expression(std::string_view text, Span sentence);
 /// Whether words between two answers take the first one back.
 bool is_corrected(std::string_view gap);
 
-/// Whether the text hedges the answer, takes it back or gives another one beside it. The answer was
-/// given from `first` to `mark`; `previous` is another one before.
-bool is_doubtful(std::string_view text, const Mark& mark, const Mark& first,
-                 const std::optional<Mark>& previous);
+/// The first of the marks in a row that give the last answer, and up to two other answers before.
+class Trail {
+public:
+    explicit Trail(const Mark& first) : marks_{first} {}
+    /// Adds an earlier mark; whether more are wanted. `last` is the mark of the answer.
+    bool add(std::string_view text, const Mark& last, const Mark& mark);
+
+    std::size_t size() const { return size_; }
+    const Mark& operator[](std::size_t i) const { return marks_[i]; }
+
+private:
+    std::array<Mark, 3> marks_;
+    std::size_t size_ = 1;
+};
+
+/// Whether the text hedges the answer, takes it back or gives another one beside it.
+bool is_doubtful(std::string_view text, const Mark& mark, const Trail& trail);
 
 /// Whether two answers are the same in their normal form.
 bool are_same(std::string_view answer, std::string_view other);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "lines.h"
 #include "phrases.h"
@@ -105,6 +106,25 @@ bool is_negated(View text, std::size_t start, std::size_t window) {
         if (match_word(rest.substr(verb + word.size()), kNots) != 0) return true;
     }
     return false;
+}
+
+bool is_aside(View lead, View following) {
+    // Before `answer`: it is another one than the one that is given.
+    constexpr std::array kOthers{"wrong"sv,     "incorrect"sv, "naive"sv,    "old"sv,
+                                 "previous"sv,  "common"sv,    "expected"sv, "reference"sv,
+                                 "student's"sv, "false"sv,     "tempting"sv};
+    constexpr std::array kDoubts{
+        "whether"sv,        "suppose"sv,       "assume"sv,        "assuming"sv,
+        "doubt"sv,          "wish"sv,          "claims"sv,        "claim"sv,
+        "claimed"sv,        "don't think"sv,   "do not think"sv,  "don't believe"sv,
+        "do not believe"sv, "false that"sv,    "not true that"sv, "not the case that"sv,
+        "who says"sv,       "might say"sv,     "may say"sv,       "would say"sv,
+        "my first"sv,       "mistake is to"sv, "mistake to"sv,    "test if"sv};
+    constexpr std::array kIf{"if"sv};
+    const std::string words = words_of(lead);
+    if (words.ends_with("'s ") || has_any(last_words(words, 1), kOthers)) return true;
+    if (has_any(last_words(words, 6), kDoubts) || has_any(last_words(words, 3), kIf)) return true;
+    return has_any(words, kIf) && following.starts_with(" would");
 }
 
 std::size_t skip_fillers(View text, std::size_t start, std::size_t window) {

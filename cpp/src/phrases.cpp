@@ -47,10 +47,21 @@ bool is_word_value(View answer) {
     return count >= 1 && count <= kMaxWords && !has_any(first_words(words, 2), kNoValues);
 }
 
+/// Size of `~~18~~`, struck out, at the start of `answer`; 0 if none.
+std::size_t struck_size(View answer) {
+    if (!answer.starts_with("~~")) return 0;
+    const std::size_t close = answer.find('~', 2);
+    return close != npos && at(answer, close + 1) == '~' ? close + 2 : 0;
+}
+
 std::optional<Mark> valued(View text, std::size_t noun, std::size_t start, std::size_t end) {
     const std::size_t stop = explained_start(text, start, end);
     auto span = strip_span(text, {start, stop}, kSpace, " \t\n\v\f\r.,;:*_");
     if (!span) return std::nullopt;
+    if (const std::size_t struck = struck_size(span->of(text)); struck != 0) {
+        span = strip_span(text, {span->start + struck, span->end}, kSpace, "");
+        if (!span) return Mark{Rule::phrase, noun, noun, noun, end};
+    }
     const View answer = span->of(text);
     if (is_prose(answer)) {
         if (!is_word_value(answer)) return std::nullopt;
@@ -119,14 +130,17 @@ std::optional<Mark> before(View text, std::size_t start, std::size_t end, std::s
 
 std::optional<Mark> read(View text, std::size_t begin, std::size_t noun) {
     const std::size_t end = noun + kNounSize;
-    const std::size_t window = forward(text, end, kMaxPhrase);
+    const std::size_t window = window_end(text, end, kMaxPhrase);
     const bool english = to_lower(text[noun]) == 'a';
     if (is_negated(text, end, window)) return Mark{Rule::phrase, noun, noun, noun, end};
+    const View lead = sentence_lead(text.substr(begin), noun - begin, kMaxLead);
+    if (english && is_aside(lead, text.substr(end))) {
+        return Mark{Rule::phrase, noun, noun, noun, end, true};
+    }
     const std::size_t verb =
         english ? match_verb(text, end, window) : match_chinese_verb(text, end, window);
     if (verb != npos) return after(text, noun, verb, window);
     if (!english) return std::nullopt;
-    const View lead = sentence_lead(text.substr(begin), noun - begin, kMaxLead);
     if (is_heading(lead)) {
         std::size_t line = end + (at(text, end) == 's' || at(text, end) == 'S' ? 1 : 0);
         line = skip(text, line, [](char c) { return is_one_of(c, "*_ "); });
@@ -178,7 +192,7 @@ std::optional<Mark> letter_line(View text, std::size_t begin) {
         const View rest = text.substr(0, std::min(text.size(), letter + 1 + kMaxIndent));
         const std::size_t colon = skip(rest, letter + 1, [](char c) { return c == '*'; });
         if (at(text, letter) == 'A' && at(text, colon) == ':') {
-            const auto mark = after(text, line, colon + 1, forward(text, line, kMaxPhrase));
+            const auto mark = after(text, line, colon + 1, window_end(text, line, kMaxPhrase));
             if (mark && !mark->is_empty() && is_number(mark->span().of(text))) return mark;
         }
         end = line;

@@ -15,6 +15,9 @@ std::size_t match_chinese_verb(std::string_view text, std::size_t start, std::si
 /// ` is not`, ` isn't` after `answer`.
 bool is_negated(std::string_view text, std::size_t start, std::size_t window);
 
+/// Whether the words around `answer` say that it is not the one that is given: `a wrong answer is`.
+bool is_aside(std::string_view lead, std::string_view following);
+
 /// Words such as `therefore` between `is` and the answer, as many as there are.
 std::size_t skip_fillers(std::string_view text, std::size_t start, std::size_t window);
 

@@ -209,12 +209,7 @@ bool say_the_same(View mine, View other) {
 /// Whether the sentence before says the same of another value: a list of guesses.
 bool is_listed(View text, std::size_t begin, Span sentence) {
     const View mine = sentence.of(text);
-    for (const View sign : {"+"sv, "/"sv, "\\"sv, "\xC3\x97"sv, "\xC3\xB7"sv, "\xC2\xB7"sv}) {
-        if (mine.find(sign) != npos) return false;
-    }
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-        if (mine[i] == '*' && at(mine, i - 1) != '*' && at(mine, i + 1) != '*') return false;
-    }
+    if (has_operation(mine)) return false;
     const auto lines = strip_span(text, {begin, sentence.start}, kSpace, " \t\n\v\f\r*_`$\"'-");
     if (!lines) return false;
     const auto other =
@@ -227,8 +222,8 @@ bool is_listed(View text, std::size_t begin, Span sentence) {
 
 std::optional<Mark> statement(View text, std::size_t first) {
     const std::size_t text_end = content_end(text);
-    const std::size_t begin = std::max(backward(text, text_end, kMaxStatement), first);
-    const std::size_t tail = std::max(backward(text, text_end, kMaxRefusal), first);
+    const std::size_t begin = std::max(window_start(text, text_end, kMaxStatement), first);
+    const std::size_t tail = std::max(window_start(text, text_end, kMaxRefusal), first);
     if (tail < text_end && has_any(words_of(text.substr(tail, text_end - tail)), kRefusals)) {
         return std::nullopt;
     }

@@ -16,7 +16,7 @@ MAX_NESTED = 4
 MAX_REACH = 1000
 MAX_NEGATION = 20
 """Characters before a box that may negate it."""
-NEGATIONS = ("not", "isn't", "never", "cannot", "neither", "nor", "neq", "ne", "rather than")
+NEGATIONS = ("not", "isn't", "never", "cannot", "neither", "nor", "rather than")
 MAX_BOX = 8192
 """Characters of a box; a longer one is unfinished."""
 
@@ -56,8 +56,10 @@ def boxes(text: str) -> Iterator[Mark]:
 
 
 def _is_negated(text: str, begin: int) -> bool:
-    words = words_of(sentence_lead(text, begin, MAX_NEGATION))
-    return words.endswith(tuple(f" {negation} " for negation in NEGATIONS))
+    lead = sentence_lead(text, begin, MAX_NEGATION)
+    if lead.rstrip(SPACE + "$({").endswith(("\\ne", "\\neq", "\u2260", "!=")):
+        return True
+    return words_of(lead).endswith(tuple(f" {negation} " for negation in NEGATIONS))
 
 
 def _read(text: str, begin: int) -> Mark | None:

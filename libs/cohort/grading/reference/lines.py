@@ -9,8 +9,16 @@ from cohort.grading.reference.spelling import SPACE
 
 Span = tuple[int, int]
 
+MAX_WINDOW = 8192
+"""Characters of a window with its loose signs."""
+LOOSE = frozenset(SPACE + ".-_*~$\\\u00a0\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x2010))))
+"""Signs that fill space: of a row of them, any number is no distance."""
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+_OPERATION = re.compile(
+    r"[+/\u00d7\u00f7\u00b7]|(?<!\*)\*(?!\*)|\\(?:frac|dfrac|times|cdot|div|sqrt)(?![A-Za-z])"
+)
 _LINE_END = re.compile(r"\n|</|<\|")
-_WORD = re.compile(r"[a-z0-9']+")
+_WORD = re.compile(r"\\[a-z]+|([a-z0-9']+)")
 _LOWER = {**{code: code + 32 for code in range(ord("A"), ord("Z") + 1)}, 0x2019: ord("'")}
 
 
@@ -35,8 +43,11 @@ def strip_span(text: str, start: int, end: int, before: str, after: str) -> Span
 
 
 def words_of(text: str) -> str:
-    """Words in lower case with one space around each: `words_of("Wait, no!")` is ` wait no `."""
-    return f" {' '.join(_WORD.findall(text.translate(_LOWER)))} "
+    """Words in lower case with one space around each: `words_of("Wait, no!")` is ` wait no `.
+
+    The names of LaTeX commands are no words.
+    """
+    return f" {' '.join(filter(None, _WORD.findall(text.translate(_LOWER))))} "
 
 
 def has_any(words: str, phrases: tuple[str, ...]) -> bool:
@@ -44,16 +55,56 @@ def has_any(words: str, phrases: tuple[str, ...]) -> bool:
     return any(f" {phrase} " in words for phrase in phrases)
 
 
+def window_end(text: str, start: int, size: int) -> int:
+    """Where a window of `size` characters from `start` ends; loose signs in a row count as one."""
+    if len(text) - start <= size:
+        return len(text)
+    end, was_loose = start, False
+    for end in range(start, min(len(text), start + MAX_WINDOW)):
+        is_loose = text[end] in LOOSE
+        if not (is_loose and was_loose):
+            if size == 0:
+                return end
+            size -= 1
+        was_loose = is_loose
+    return min(len(text), start + MAX_WINDOW)
+
+
+def window_start(text: str, end: int, size: int) -> int:
+    """Where a window of `size` characters before `end` begins."""
+    if end <= size:
+        return 0
+    was_loose = False
+    for start in range(end, max(end - MAX_WINDOW, 0), -1):
+        is_loose = text[start - 1] in LOOSE
+        if not (is_loose and was_loose):
+            if size == 0:
+                return start
+            size -= 1
+        was_loose = is_loose
+    return max(end - MAX_WINDOW, 0)
+
+
+def content_size(text: str) -> int:
+    """Characters without loose signs and the names of LaTeX commands."""
+    return sum(char not in LOOSE for char in _COMMAND.sub("", text))
+
+
+def has_operation(text: str) -> bool:
+    """Whether something is calculated in `text`."""
+    return _OPERATION.search(text) is not None
+
+
 def sentence_lead(text: str, end: int, size: int) -> str:
     """What stands before `end` in its sentence, at most `size` characters."""
-    lead = text[max(end - size, 0) : end]
+    lead = text[window_start(text, end, size) : end]
     stop = max(lead.rfind(mark) for mark in ("\n", ". ", "\u3002"))
     return lead[stop + 1 :]
 
 
 def sentence_rest(text: str, start: int, size: int) -> str:
     """What stands from `start` to the end of the sentence, at most `size` characters."""
-    rest = text[start : start + size]
+    rest = text[start : window_end(text, start, size)]
     stops = [stop for mark in ("\n", ". ", "\u3002") if (stop := rest.find(mark)) >= 0]
     return rest[: min(stops, default=len(rest))]
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from cohort.grading.reference.lines import line_end, strip_span
+from cohort.grading.reference.lines import line_end, strip_span, window_end
 from cohort.grading.reference.marks import MAX_MARKS, Mark
 from cohort.grading.reference.normal_form import normal_form
 from cohort.grading.reference.spelling import SPACE
@@ -13,7 +13,7 @@ MAX_LINE = 400
 MAX_LINES = 64
 """Marks `####` that are looked at, from the end."""
 MAX_TAG = 4096
-"""Characters of a tag that are looked at."""
+"""Characters of a tag without its end that are looked at."""
 
 _LETTERS = re.compile("[A-Za-z]{2}")
 _TAG = re.compile(r"<answer>")
@@ -24,25 +24,31 @@ def is_number(answer: str) -> bool:
     return normal_form(answer).is_number
 
 
-def hash_line(text: str) -> Mark | None:
-    """The last `#### 18` that reads as a number or is the last line; words there may be a title."""
-    stop, title = len(text), None
+def hash_lines(text: str) -> Iterator[Mark]:
+    """Lines `#### 18` from the last to the first.
+
+    The last line of the text may hold any answer, the others must read as a number; words in the
+    last line may be a title and come after all others.
+    """
+    stop, title, is_first = len(text), None, True
     for _ in range(MAX_LINES):
         mark = text.rfind("####", 0, stop)
         if mark < 0:
             break
         start = mark + 4
-        end = line_end(text, start, min(stop, start + MAX_LINE))
+        end = line_end(text, start, min(stop, window_end(text, start, MAX_LINE)))
         span = strip_span(text, start, end, SPACE, SPACE + ".,;:")
         alone = text[start : start + 1] != "#" and (mark == 0 or text[mark - 1] != "#")
         if alone and span:
             is_last = stop == len(text) and (text[end : end + 1] == "<" or _is_blank(text, end))
             found = Mark("gsm8k", mark, *span, end)
             if is_number(text[slice(*span)]) or (is_last and not begins_with_word(text, *span)):
-                return found
+                is_first = False
+                yield found
             title = found if is_last else title
         stop = mark
-    return title
+    if title and is_first:
+        yield title
 
 
 def begins_with_word(text: str, start: int, end: int) -> bool:
@@ -56,8 +62,10 @@ def _is_blank(text: str, start: int) -> bool:
 
 def tags(text: str) -> Iterator[Mark]:
     """What `<answer>` tags hold, from the last to the first; the last may lack its end."""
+    stop = len(text)
     for tag in reversed(list(_TAG.finditer(text))[-MAX_MARKS:]):
-        close = text.find("</answer>", tag.end(), tag.end() + MAX_TAG)
+        close = text.find("</answer>", tag.end(), stop)
         end = close if close >= 0 else min(len(text), tag.end() + MAX_TAG)
+        stop = tag.start()
         if span := strip_span(text, tag.end(), end, SPACE + "*_", SPACE + ".,;:*_"):
-            yield Mark("tag", tag.start(), *span, end)
+            yield Mark("tag", tag.start(), *span, end if close < 0 else close + len("</answer>"))

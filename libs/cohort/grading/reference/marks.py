@@ -23,3 +23,5 @@ class Mark(NamedTuple):
     """Where the answer ends; not after `start` when there is a mark but no answer."""
     stop: int
     """Where the mark ends."""
+    is_aside: bool = False
+    """Whether it is said of another answer than the one that is given; the span is empty then."""

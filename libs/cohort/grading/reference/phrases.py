@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator
 
 from cohort.grading.reference.lines import (
+    has_any,
     line_end,
     sentence_lead,
     skip_spaces,
     strip_span,
+    window_end,
     words_of,
 )
 from cohort.grading.reference.marked import begins_with_word, is_number
@@ -39,6 +41,16 @@ _NEGATION = re.compile(
     r"(?:n['\u2019]t| not| never| neither|not)|\u4e0d)(?![A-Za-z])",
     _FLAGS,
 )
+OTHERS = word_set(
+    "wrong incorrect naive old previous common expected reference student's false tempting"
+)
+"""Before `answer`: it is another one than the one that is given."""
+DOUBTS = (
+    *("whether", "suppose", "assume", "assuming", "doubt", "wish", "claims", "claim", "claimed"),
+    *("don't think", "do not think", "don't believe", "do not believe", "false that"),
+    *("not true that", "not the case that", "who says", "might say", "may say", "would say"),
+    *("my first", "mistake is to", "mistake to", "test if"),
+)
 _FILLER = re.compile(
     r"(?:therefore|thus|then|hence|simply|just|indeed|clearly|exactly|probably|likely|definitely|"
     r"certainly|finally|actually|equal to|given by|option|choice)(?![A-Za-z])[,:]?[*_ ]*",
@@ -59,6 +71,7 @@ _EXPLAINED = re.compile(
     r"|, (?:as|so|which|obtained|(?:but |and )?not)(?![A-Za-z])",
     _FLAGS,
 )
+_STRUCK = re.compile(r"~~[^~]*~~")
 _PROSE = re.compile(r"[-A-Za-z ,.;:'\"()*_]*")
 _NO_VALUES = word_set(
     "correct right wrong incorrect unknown unclear clear obvious simple as found obtained below"
@@ -83,18 +96,31 @@ def phrases(text: str, begin: int) -> Iterator[Mark]:
 
 
 def _read(text: str, begin: int, noun: int, end: int) -> Mark | None:
-    window = min(len(text), end + MAX_PHRASE)
+    window = window_end(text, end, MAX_PHRASE)
     english = text[noun] in "aA"
     if _NEGATION.match(text, end, window):
         return Mark("phrase", noun, noun, noun, end)
+    lead = sentence_lead(text, noun, MAX_LEAD)[-(noun - begin) :] if noun > begin else ""
+    if english and _is_aside(lead, text[end : end + 6]):
+        return Mark("phrase", noun, noun, noun, end, is_aside=True)
     if verb := (_VERB if english else _VERB_ZH).match(text, end, window):
         return _after(text, noun, verb.end(), window)
-    lead = sentence_lead(text, noun, MAX_LEAD)[-(noun - begin) :] if noun > begin else ""
     if english and _HEADING.fullmatch(lead) and (heading := _HEADING_END.match(text, end, window)):
         return _after(text, noun, heading.end(), window)
     if english and (stated := _STATED.search(lead)):
         return _before(text, noun - len(lead), noun - len(lead) + stated.start(), end)
     return None
+
+
+def _is_aside(lead: str, following: str) -> bool:
+    """Whether words before `answer` say that it is not the one that is given."""
+    words = words_of(lead)
+    last = words.split()[-6:]
+    if last and (last[-1] in OTHERS or last[-1].endswith("'s")):
+        return True
+    if has_any(f" {' '.join(last)} ", DOUBTS) or "if" in last[-3:]:
+        return True
+    return " if " in words and following == " would"
 
 
 def _after(text: str, noun: int, start: int, window: int) -> Mark | None:
@@ -121,6 +147,10 @@ def _valued(text: str, noun: int, start: int, end: int) -> Mark | None:
     span = strip_span(text, start, explained.start() if explained else end, SPACE, SPACE + ".,;:*_")
     if span is None:
         return None
+    if struck := _STRUCK.match(text, *span):
+        span = strip_span(text, struck.end(), span[1], SPACE, "")
+        if span is None:
+            return Mark("phrase", noun, noun, noun, end)
     answer = text[slice(*span)]
     if _PROSE.fullmatch(answer):
         words = words_of(answer).split()
@@ -160,7 +190,7 @@ def letter_line(text: str, begin: int) -> Mark | None:
             break
         line = text.rfind("\n", begin, end) + 1 or begin
         if letter := _LETTER.match(text, line):
-            mark = _after(text, line, letter.end(), min(len(text), line + MAX_PHRASE))
+            mark = _after(text, line, letter.end(), window_end(text, line, MAX_PHRASE))
             if mark and mark.end > mark.start and is_number(text[mark.start : mark.end]):
                 return mark
         end = line - 1

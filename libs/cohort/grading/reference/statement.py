@@ -9,7 +9,15 @@ A question, a refusal, a sentence that was cut off and a negated number give no 
 import re
 
 from cohort.grading.reference.expression import last_expression
-from cohort.grading.reference.lines import Span, has_any, skip_spaces, strip_span, words_of
+from cohort.grading.reference.lines import (
+    Span,
+    has_any,
+    has_operation,
+    skip_spaces,
+    strip_span,
+    window_start,
+    words_of,
+)
 from cohort.grading.reference.marks import Mark
 from cohort.grading.reference.normal_form import normal_form
 from cohort.grading.reference.spelling import SPACE
@@ -61,7 +69,6 @@ READER = (
 DENIED = ("is not", "isn't", "is wrong", "is incorrect", "was wrong", "are not", "cannot be")
 _DIGIT = re.compile("[0-9]")
 _NUMBER = re.compile("[0-9]+")
-_OPERATION = re.compile("[+/\u00d7\u00f7\u00b7\\\\]|(?<!\\*)\\*(?!\\*)")
 _WORD = re.compile("[A-Za-z]{2,}")
 _OPTION = re.compile(r"(?:^| is |: |option |choice )[*_$(]*([A-Z])[)*_$]*$", re.ASCII)
 """A multiple choice: the letter that a sentence ends in."""
@@ -70,8 +77,9 @@ _OPTION = re.compile(r"(?:^| is |: |option |choice )[*_$(]*([A-Z])[)*_$]*$", re.
 def statement(text: str, first: int) -> Mark | None:
     """The answer that the last statement from `first` on gives."""
     text_end = _end(text)
-    begin = max(text_end - MAX_STATEMENT, first)
-    if has_any(words_of(text[max(text_end - MAX_REFUSAL, first) : text_end]), REFUSALS):
+    begin = max(window_start(text, text_end, MAX_STATEMENT), first)
+    refusal = max(window_start(text, text_end, MAX_REFUSAL), first)
+    if has_any(words_of(text[refusal:text_end]), REFUSALS):
         return None
     end, seen, below, is_back = text_end, 0, text_end, False
     while end > begin and seen < MAX_SENTENCES:
@@ -110,7 +118,7 @@ def _is_finished(sentence: str) -> bool:
 
 def _is_listed(text: str, begin: int, sentence: Span) -> bool:
     """Whether the sentence before says the same of another value: a list of guesses."""
-    if _OPERATION.search(text[slice(*sentence)]):
+    if has_operation(text[slice(*sentence)]):
         return False
     lines = strip_span(text, begin, sentence[0], SPACE, _CLOSING + "-")
     if lines is None:
