@@ -194,13 +194,13 @@ def test_rescore_compares_and_changes_nothing(cohort: Any, tmp_path: Path) -> No
     assert (report["old_unscored"], report["new_unscored"]) == (1, 0)
     assert report["num_changed"] == 2
     assert report["verdicts"] == {
-        "correct": {"correct": 1, "wrong": 1},
+        "correct": {"correct": 1, "unparsable_answer": 1},
         "unscored": {"correct": 1},
         "wrong": {"no_answer": 1},
     }
     first = report["examples"][0]
     assert first["old"] == {"score": 1.0, "verdict": "correct"}
-    assert first["new"] == {"score": 0.0, "verdict": "wrong", "reason": None}
+    assert first["new"] == {"score": 0.0, "verdict": "unparsable_answer", "reason": None}
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
