@@ -89,8 +89,7 @@ py::list grade_math_batch(const py::sequence& completions, const py::sequence& g
     }
     py::list words(verdicts.size());
     for (std::size_t i = 0; i < verdicts.size(); ++i) {
-        PyList_SET_ITEM(words.ptr(), static_cast<Py_ssize_t>(i),
-                        word(verdicts[i]).inc_ref().ptr());
+        PyList_SET_ITEM(words.ptr(), static_cast<Py_ssize_t>(i), word(verdicts[i]).inc_ref().ptr());
     }
     return words;
 }

@@ -84,8 +84,8 @@ Regions::Maybe Regions::solve_linear(Relation relation, NodeId left, NodeId righ
     const NodeId side = arena_.difference_of(left, right);
     const NodeId zero = arena_.number(0);
     const NodeId at_0 = canonical(arena_, substitute(arena_, side, name, zero, budget_), budget_);
-    const NodeId at_1 = canonical(
-        arena_, substitute(arena_, side, name, arena_.number(1), budget_), budget_);
+    const NodeId at_1 =
+        canonical(arena_, substitute(arena_, side, name, arena_.number(1), budget_), budget_);
     const NodeId slope = canonical(arena_, arena_.difference_of(at_1, at_0), budget_);
     const std::array line_parts{slope, arena_.symbol(name)};
     const std::array terms{arena_.make(Kind::product, line_parts), at_0};

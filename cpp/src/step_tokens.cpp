@@ -17,19 +17,23 @@ struct Sign {
 
 // What begins with another comes after it; commands before single characters.
 constexpr std::array kSigns{
-    Sign{"\\times", Mark::times}, Sign{"\\cdot", Mark::times}, Sign{"\\div", Mark::over},
-    Sign{"\xC3\x97", Mark::times}, Sign{"\xC2\xB7", Mark::times}, Sign{"\xE2\x8B\x85", Mark::times},
-    Sign{"\xC3\xB7", Mark::over}, Sign{"\xE2\x88\x92", Mark::minus}, Sign{"\\%", Mark::percent},
-    Sign{"<=", Mark::stop}, Sign{">=", Mark::stop}, Sign{"!=", Mark::stop}, Sign{"==", Mark::stop},
-    Sign{"+", Mark::plus}, Sign{"-", Mark::minus}, Sign{"*", Mark::times}, Sign{"/", Mark::over},
-    Sign{"^", Mark::power}, Sign{"%", Mark::percent}, Sign{"(", Mark::open}, Sign{")", Mark::close},
-    Sign{"=", Mark::equal},
+    Sign{"\\times", Mark::times},  Sign{"\\cdot", Mark::times},
+    Sign{"\\div", Mark::over},     Sign{"\xC3\x97", Mark::times},
+    Sign{"\xC2\xB7", Mark::times}, Sign{"\xE2\x8B\x85", Mark::times},
+    Sign{"\xC3\xB7", Mark::over},  Sign{"\xE2\x88\x92", Mark::minus},
+    Sign{"\\%", Mark::percent},    Sign{"<=", Mark::stop},
+    Sign{">=", Mark::stop},        Sign{"!=", Mark::stop},
+    Sign{"==", Mark::stop},        Sign{"+", Mark::plus},
+    Sign{"-", Mark::minus},        Sign{"*", Mark::times},
+    Sign{"/", Mark::over},         Sign{"^", Mark::power},
+    Sign{"%", Mark::percent},      Sign{"(", Mark::open},
+    Sign{")", Mark::close},        Sign{"=", Mark::equal},
 };
 
 // Passed over: they change the look, or say what a number counts.
 constexpr std::array<View, 14> kBlank{"\\left", "\\right", "\\boxed", "\\dfrac", "\\tfrac",
-                                      "\\frac", "\\,",    "\\(",    "\\)",     "\\[",
-                                      "\\]",   "\\$",     "$",      "&"};
+                                      "\\frac", "\\,",     "\\(",     "\\)",     "\\[",
+                                      "\\]",    "\\$",     "$",       "&"};
 
 class Scanner {
 public:
@@ -84,7 +88,8 @@ private:
         const bool attached = at_ > 0 && is_alnum(at(text_, at_ - 1));
         const bool cross = letters == "x" || letters == "X";
         const std::size_t next = skip_spaces(text_, end);
-        if (cross && last() == Mark::number && (is_digit(at(text_, next)) || at(text_, next) == '$')) {
+        if (cross && last() == Mark::number &&
+            (is_digit(at(text_, next)) || at(text_, next) == '$')) {
             push(Mark::times, letters.size());
         } else if (is_digit(at(text_, end)) || (attached && !unit_form(letters))) {
             push(Mark::stop, letters.size());

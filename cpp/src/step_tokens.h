@@ -9,12 +9,18 @@
 namespace cohort {
 
 enum class Mark : std::uint8_t {
-    number,   // `1,234.5`
-    plus, minus, times, over, power, percent,
-    open, close,
+    number,  // `1,234.5`
+    plus,
+    minus,
+    times,
+    over,
+    power,
+    percent,
+    open,
+    close,
     equal,
-    word,     // letters apart from any number
-    stop,     // the end of a sentence or line, or anything else that is no arithmetic
+    word,  // letters apart from any number
+    stop,  // the end of a sentence or line, or anything else that is no arithmetic
 };
 
 struct StepToken {

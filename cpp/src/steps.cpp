@@ -12,9 +12,9 @@ namespace {
 
 using Run = std::span<const StepToken>;
 
-constexpr std::size_t kMaxRun = 96;      // tokens on one side of `=`
-constexpr std::size_t kMaxDigits = 64;   // of one number
-constexpr std::int64_t kRunSteps = 4096; // budget of one side
+constexpr std::size_t kMaxRun = 96;       // tokens on one side of `=`
+constexpr std::size_t kMaxDigits = 64;    // of one number
+constexpr std::int64_t kRunSteps = 4096;  // budget of one side
 constexpr int kMaxNesting = 16;
 
 bool is_operator(Mark mark) {
@@ -174,10 +174,12 @@ Run balanced(Run run) {
     const auto count = [&run](Mark mark) {
         return std::ranges::count(run, mark, &StepToken::mark);
     };
-    while (!run.empty() && run.back().mark == Mark::close && count(Mark::close) > count(Mark::open)) {
+    while (!run.empty() && run.back().mark == Mark::close &&
+           count(Mark::close) > count(Mark::open)) {
         run = run.first(run.size() - 1);
     }
-    while (!run.empty() && run.front().mark == Mark::open && count(Mark::open) > count(Mark::close)) {
+    while (!run.empty() && run.front().mark == Mark::open &&
+           count(Mark::open) > count(Mark::close)) {
         run = run.subspan(1);
     }
     return run;
@@ -217,11 +219,13 @@ std::size_t start_of(const StepToken& token) { return token.end - token.text.siz
 
 /// Whether a variable takes part, so that the numbers alone say nothing: `M + 4 = 8`, `8 - y`.
 bool has_variable(Run tokens, std::size_t start, std::size_t equal, std::size_t stop) {
-    const auto is_word = [&](std::size_t i) { return i < tokens.size() && tokens[i].mark == Mark::word; };
+    const auto is_word = [&](std::size_t i) {
+        return i < tokens.size() && tokens[i].mark == Mark::word;
+    };
     if (start < equal && is_operator(tokens[start].mark) && start > 0 && is_word(start - 1)) {
         const bool apart = start_of(tokens[start]) > tokens[start - 1].end;
-        const bool signs = tokens[start].mark == Mark::minus &&
-                           start_of(tokens[start + 1]) == tokens[start].end;
+        const bool signs =
+            tokens[start].mark == Mark::minus && start_of(tokens[start + 1]) == tokens[start].end;
         if (!apart || !signs) return true;  // `is -3 + 5` has a sign, `x - 3` does not
     }
     const bool dangles = stop > equal + 1 && is_operator(tokens[stop - 1].mark);
@@ -239,7 +243,8 @@ std::optional<ArithmeticStep> step_at(Run tokens, std::size_t equal) {
     const Run left = balanced(left_tokens);
     const Run right = without_dangling(right_tokens);
     const auto calculates = [](Run run) {
-        return std::ranges::any_of(run.empty() ? run : run.subspan(1), is_operator, &StepToken::mark);
+        return std::ranges::any_of(run.empty() ? run : run.subspan(1), is_operator,
+                                   &StepToken::mark);
     };
     if (left.empty() || right.empty() || (!calculates(left) && !calculates(right))) {
         return std::nullopt;

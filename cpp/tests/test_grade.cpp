@@ -25,9 +25,9 @@ void check_verdicts() {
         cohort::Pair{"\\boxed{\\text{A or B}}", "B"},
     };
     const std::array expected{
-        "correct",         "correct",   "wrong",     "no_answer",         "no_answer",
+        "correct",         "correct",         "wrong",   "no_answer", "no_answer",
         "unparsable_gold", "unparsable_gold", "correct", "ambiguous", "unparsable_answer",
-        "correct",         "correct",   "wrong",
+        "correct",         "correct",         "wrong",
     };
     std::vector<cohort::Verdict> verdicts(pairs.size());
     cohort::grade_batch(pairs, verdicts);
@@ -61,8 +61,9 @@ void check_fast_paths_know_the_policies() {
 }
 
 void check_long_texts() {
-    const std::string prose = "the sum of all of the angles of a triangle in the plane is what we "
-                              "call a straight angle and that is all that there is to say";
+    const std::string prose =
+        "the sum of all of the angles of a triangle in the plane is what we "
+        "call a straight angle and that is all that there is to say";
     check(prose, prose, {}, "correct");
     check("180", prose, {}, "unparsable_gold");
     check("yes", "no", {}, "wrong");

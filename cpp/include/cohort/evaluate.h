@@ -1,5 +1,5 @@
-// Values: exact rationals, residues modulo 61-bit primes, and balls (midpoint and radius) of growing
-// precision, real or complex.
+// Values: exact rationals, residues modulo 61-bit primes, and balls (midpoint and radius) of
+// growing precision, real or complex.
 //
 // "Different" is always certain: a residue differs, or two balls are disjoint. "Equal" is exact for
 // rational arithmetic; for rational functions it means equal residues at random points in several

@@ -17,7 +17,8 @@ struct Policy {
         required,  // as convert, but an answer needs a unit when the truth has one
     };
     enum class Decimals : std::uint8_t {
-        rounded,  // a decimal truth is its rounding; a decimal answer needs `digits` for an exact one
+        rounded,  // a decimal truth is its rounding; a decimal answer needs `digits` for an exact
+                  // one
         exact,    // decimals are exact numbers
     };
     enum class Unsolved : std::uint8_t { refuse, accept };

@@ -4,9 +4,9 @@
 //                           ------ right            ------- right
 //
 // A step is an `=` between two runs of arithmetic in one sentence, at least one with an operator.
-// Words behind a number (`5 apples + 3 apples = 8 apples`), currency and LaTeX delimiters are passed
-// over. `a = b = c` is two steps. A decimal may be rounded to the digits it shows (10/3 = 3.33).
-// Linear in the text; sums are exact.
+// Words behind a number (`5 apples + 3 apples = 8 apples`), currency and LaTeX delimiters are
+// passed over. `a = b = c` is two steps. A decimal may be rounded to the digits it shows (10/3
+// = 3.33). Linear in the text; sums are exact.
 #pragma once
 
 #include <cstddef>
