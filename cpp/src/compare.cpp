@@ -136,6 +136,11 @@ bool Matcher::same_kind(NodeId answer, NodeId truth) {
                            identical(arena_, arena_.child(answer, 0), arena_.child(answer, 1));
         return !empty && same(mine ? mine->value : answer, wanted ? wanted->value : truth);
     }
+    return same_unnamed(answer, truth);
+}
+
+/// By the kind of both when neither has a name.
+bool Matcher::same_unnamed(NodeId answer, NodeId truth) {
     const auto either = [&](Kind kind) {
         return arena_.is(answer, kind) || arena_.is(truth, kind);
     };

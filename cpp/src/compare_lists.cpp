@@ -120,9 +120,7 @@ bool Matcher::same_items(const Items& answer, const Items& truth) {
     const auto are = [&](const Items& items, Kind kind) {
         return std::ranges::all_of(items.values, [&](NodeId v) { return arena_.is(v, kind); });
     };
-    // A set in a set is not its elements.
-    const bool both_sets = answer.form == Form::set && truth.form == Form::set;
-    if (both_sets && are(answer, Kind::set) != are(truth, Kind::set)) return false;
+    if (answer.form == Form::set && truth.form == Form::set) return same_sets(answer, truth);
     if (answer.values.size() == 1 && truth.values.size() == 1 && (one_alone || a_set)) {
         return same(answer.values[0], truth.values[0]);
     }
@@ -136,6 +134,19 @@ bool Matcher::same_items(const Items& answer, const Items& truth) {
     const bool ordered = policy_.lists == Policy::Lists::ordered && !a_set;
     if (a_tuple || dots || labels || ordered) return same_in_order(answer.values, truth.values);
     return same_in_any_order(answer.values, truth.values);
+}
+
+/// A set in a set is not its elements: what is a set is compared with sets alone.
+bool Matcher::same_sets(const Items& answer, const Items& truth) {
+    const auto part = [&](const Items& items, bool sets) {
+        std::vector<NodeId> values;
+        for (const NodeId value : items.values) {
+            if (arena_.is(value, Kind::set) == sets) values.push_back(value);
+        }
+        return values;
+    };
+    return same_in_any_order(part(answer, true), part(truth, true)) &&
+           same_in_any_order(part(answer, false), part(truth, false));
 }
 
 bool Matcher::same_in_order(std::span<const NodeId> answer, std::span<const NodeId> truth) {

@@ -63,6 +63,7 @@ private:
 
     bool same(NodeId answer, NodeId truth);
     bool same_kind(NodeId answer, NodeId truth);
+    bool same_unnamed(NodeId answer, NodeId truth);
     bool is_defined(NodeId node);
     bool is_zero(NodeId node);
     NodeId without_prose(NodeId node);
@@ -105,6 +106,7 @@ private:
     std::optional<Items> assigned_together(NodeId node);
     bool same_assignments(const Items& answer, const Items& truth);
     bool same_by_name(const Items& answer, const Items& truth);
+    bool same_sets(const Items& answer, const Items& truth);
     bool same_in_order(std::span<const NodeId> answer, std::span<const NodeId> truth);
     bool same_in_any_order(std::vector<NodeId> answer, std::vector<NodeId> truth);
     void without_twins(std::vector<NodeId>& answer, std::vector<NodeId>& truth);

@@ -99,6 +99,8 @@ void check_lists() {
     different("x = 2", "x = y = 2");
     different("\\{1, 2\\}", "\\{\\{1\\}, \\{2\\}\\}");
     different("\\{\\{1\\}\\}", "\\{1\\}");
+    different("\\{1, 2\\}", "\\{1, \\{2\\}\\}");
+    equal("\\{\\{2\\}, 1\\}", "\\{1, \\{2\\}\\}");
     equal("\\pm 1", "1, -1");
     equal("1, 2, \\dots, n", "1, 2, \\ldots, n");
     different("2, 1, \\dots, n", "1, 2, \\ldots, n");
