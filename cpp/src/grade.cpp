@@ -93,7 +93,8 @@ Verdict judge(std::string_view answer, const NormalForm& form, const Truth& trut
               const Policy& policy) {
     if (const auto verdict = decide(answer, form, truth, policy)) {
         // Of `6 = 5` the normal form keeps the 5.
-        const bool doubtful = verdict == Verdict::correct && is_calculation(answer);
+        const bool doubtful =
+            verdict == Verdict::correct && answer != truth.text && is_calculation(answer);
         const bool wrong =
             doubtful && compare_answers(answer, truth.text, policy) == Comparison::different;
         return wrong ? Verdict::wrong : *verdict;
