@@ -94,7 +94,41 @@ bool is_negated(View text, std::size_t begin) {
     return std::ranges::any_of(kNegations, [&](View word) { return words.ends_with(word); });
 }
 
+bool is_part_before(View lead) {
+    if (lead.empty()) return false;
+    if (is_digit(lead.back()) || is_one_of(lead.back(), "^_")) return true;
+    if (lead.back() != '{') return false;
+    lead.remove_suffix(1);
+    if (lead.ends_with("sqrt") || lead.ends_with("^") || lead.ends_with("_")) return true;
+    if (!lead.ends_with("}")) return false;
+    const std::size_t brace = lead.find_last_of("{}", lead.size() - 2);
+    return brace != npos && lead[brace] == '{' && lead.substr(0, brace).ends_with("frac");
+}
+
+bool is_part_after(View rest) {
+    const char first = at(rest, 0);
+    const char second = at(rest, 1);
+    const bool degree = rest.starts_with("^\\circ") || rest.starts_with("^{\\circ");
+    if (is_digit(first) || (first == '^' && !degree) || (first == '.' && is_digit(second)) ||
+        (first == '!' && second == '$')) {
+        return true;
+    }
+    if (is_one_of(first, "xyz") && first != '\0' && !is_letter(second)) return true;
+    rest = rest.substr(skip_spaces(rest, 0));
+    if (rest.starts_with("+")) return true;
+    if (rest.starts_with("*")) return is_digit(at(rest, 1)) || at(rest, 1) == ' ';
+    if (!rest.starts_with("\\")) return false;
+    const View name = rest.substr(1, skip_letters(rest, 1) - 1);
+    return name == "cdot" || name == "times";
+}
+
 }  // namespace
+
+bool is_part(View text, const Mark& box) {
+    const std::size_t begin = backward(text, box.begin, kMaxNegation);
+    return is_part_before(text.substr(begin, box.begin - begin)) ||
+           is_part_after(text.substr(box.stop));
+}
 
 Mark Boxes::outermost(Mark box) {
     std::size_t stop = box.begin;

@@ -1,5 +1,6 @@
 #include "choice.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -63,6 +64,26 @@ bool is_reason(View text) {
     return false;
 }
 
+/// Whether the text behind a choice denies it, or names another one as well.
+bool takes_back(View text, char letter) {
+    const std::string words = lowered(text);
+    for (const View denial : {View("or "), View("wrong"), View("incorrect"), View("is wrong"),
+                              View("is incorrect"), View("is not"), View("no,")}) {
+        if (words.starts_with(denial)) return true;
+    }
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool alone = !is_alnum(at(text, i - 1)) && !is_alnum(at(text, i + 1));
+        if (!is_upper(text[i]) || text[i] == letter || !alone) continue;
+        if (is_one_of(at(text, i + 1), ".):") && i + 1 < text.size()) return true;
+        const View before = strip_right(View(words).substr(0, i), " (");
+        for (const View joint : {View("or"), View("maybe"), View("but"), View("be")}) {
+            const std::size_t rest = before.size() - std::min(before.size(), joint.size());
+            if (before.ends_with(joint) && !is_letter(at(before, rest - 1))) return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 std::optional<char> choice_letter(View truth) {
@@ -82,10 +103,12 @@ bool picks(View answer, char letter) {
     if (!rest.empty() && is_one_of(rest[0], ").:")) {
         // What follows is the text of the choice, unless it begins with another one.
         rest = strip(rest.substr(1), kAround);
-        return !read_lead(rest).marked && !(rest.size() == 1 && is_upper(rest[0]));
+        return !read_lead(rest).marked && !(rest.size() == 1 && is_upper(rest[0])) &&
+               !takes_back(rest, letter);
     }
     const bool comma = at(rest, 0) == ',';
     rest = strip(rest, " ,-");
+    if (takes_back(rest, letter)) return false;
     if (rest.empty() || is_reason(rest)) return true;
     return (lead.marked || comma) && !names_a_choice(rest) && lowered(rest).find("or ") != 0;
 }

@@ -18,42 +18,29 @@ constexpr std::size_t kSeries = 72;     // between three that are guesses, witho
 constexpr std::size_t kMaxLead = 100;   // characters before an answer that may hedge it
 constexpr std::size_t kMaxRest = 1000;  // characters after an answer that may take it back
 
-constexpr std::array kHedges{"otherwise"sv, "maybe"sv,  "perhaps"sv,  "possibly"sv,
-                             "might be"sv,  "may be"sv, "could be"sv, "could also be"sv};
-constexpr std::array kDoubts{
+constexpr PhraseTable kHedges{"otherwise"sv, "maybe"sv,  "perhaps"sv,  "possibly"sv,
+                              "might be"sv,  "may be"sv, "could be"sv, "could also be"sv};
+constexpr PhraseTable kDoubts{
     "don't think"sv, "do not think"sv, "don't believe"sv, "do not believe"sv,   "doubt"sv,
     "can't be"sv,    "cannot be"sv,    "wrong answer"sv,  "incorrect answer"sv, "would write"sv};
 // Before an answer they make it one of several, wherever the others stand.
-constexpr std::array kLastResorts{"another possible"sv, "other possible"sv, "second possible"sv,
-                                  "backup"sv, "if that is not"sv};
-constexpr std::array kConditions{"if"sv, "otherwise"sv, "unless"sv, "depending on"sv,
-                                 "depends on"sv};
-constexpr std::array kAlternatives{"another"sv,           "alternatively"sv,   "alternative"sv,
-                                   "other possible"sv,    "second possible"sv, "or"sv,
-                                   "other possibility"sv, "other answer"sv};
-constexpr std::array kCorrections{
+constexpr PhraseTable kLastResorts{"another possible"sv, "other possible"sv, "second possible"sv,
+                                   "backup"sv, "if that is not"sv};
+constexpr PhraseTable kConditions{"if"sv, "otherwise"sv, "unless"sv, "depending on"sv,
+                                  "depends on"sv};
+constexpr PhraseTable kAlternatives{"another"sv,           "alternatively"sv,   "alternative"sv,
+                                    "other possible"sv,    "second possible"sv, "or"sv,
+                                    "other possibility"sv, "other answer"sv};
+constexpr PhraseTable kCorrections{
     "wait"sv,       "wrong"sv,      "incorrect"sv, "mistake"sv,  "mistaken"sv, "error"sv,
     "correcting"sv, "correction"sv, "corrected"sv, "actually"sv, "instead"sv,  "however"sv,
     "sorry"sv,      "oops"sv,       "rather"sv,    "scratch"sv,  "fix"sv,      "should"sv,
     "but"sv,        "no"sv,         "not"sv};
-// Words of a revision: `actually, I think it is 43`.
-constexpr std::array kRevisions{
-    "actually"sv,      "no"sv,      "wait"sv,        "edit"sv,   "correction"sv,
-    "corrected"sv,     "oops"sv,    "sorry"sv,       "hmm"sv,    "or"sv,
-    "alternatively"sv, "kidding"sv, "thought"sv,     "hold"sv,   "meant"sv,
-    "should"sv,        "another"sv, "possibility"sv, "rather"sv, "instead"sv,
-    "update"sv,        "scratch"sv, "could"sv,       "might"sv,  "may"sv};
-constexpr std::array kFillers{
-    "it"sv,   "it's"sv,   "its"sv,  "is"sv,     "be"sv,      "that"sv,    "that's"sv,
-    "i"sv,    "think"sv,  "the"sv,  "answer"sv, "final"sv,   "correct"sv, "to"sv,
-    "on"sv,   "second"sv, "just"sv, "mean"sv,   "so"sv,      "my"sv,      "would"sv,
-    "must"sv, "also"sv,   "a"sv,    "was"sv,    "then"sv,    "well"sv,    "ok"sv,
-    "okay"sv, "really"sv, "in"sv,   "fact"sv,   "perhaps"sv, "maybe"sv,   "yes"sv};
-constexpr std::array kConclusions{"so"sv,    "thus"sv, "therefore"sv, "hence"sv, "finally"sv,
-                                  "final"sv, "then"sv, "gives"sv,     "which"sv};
-constexpr std::array kFinal{"final"sv, "so"sv, "thus"sv, "therefore"sv, "hence"sv};
+constexpr PhraseTable kConclusions{"so"sv,    "thus"sv, "therefore"sv, "hence"sv, "finally"sv,
+                                   "final"sv, "then"sv, "gives"sv,     "which"sv};
+constexpr PhraseTable kFinal{"final"sv, "so"sv, "thus"sv, "therefore"sv, "hence"sv};
 // clang-format off
-constexpr std::array kRetractions{
+constexpr PhraseTable kRetractions{
     "that is wrong"sv,       "that's wrong"sv,        "this is wrong"sv,
     "that was wrong"sv,      "it is wrong"sv,         "that is incorrect"sv,
     "that's incorrect"sv,    "this is incorrect"sv,   "that was incorrect"sv,
@@ -69,7 +56,7 @@ constexpr std::array kRetractions{
     "or perhaps"sv,          "or possibly"sv,         "doesn't look right"sv,
     "does not look right"sv, "doesn't seem right"sv,  "student is wrong"sv};
 // clang-format on
-constexpr std::array kAfterthoughts{"otherwise"sv, "or maybe"sv, "or perhaps"sv, "or possibly"sv};
+constexpr PhraseTable kAfterthoughts{"otherwise"sv, "or maybe"sv, "or perhaps"sv, "or possibly"sv};
 constexpr std::array kDenials{" is wrong "sv,
                               " is incorrect "sv,
                               " is not "sv,
@@ -80,20 +67,14 @@ constexpr std::array kDenials{" is wrong "sv,
                               " which was wrong "sv,
                               " rejected "sv};
 
+// `may`, `perhaps`
+constexpr std::array kChineseHedges{"\xE5\x8F\xAF\xE8\x83\xBD"sv, "\xE4\xB9\x9F\xE8\xAE\xB8"sv};
 // `not right`, `wrong`, `correction`, `amendment` in Chinese
 constexpr std::array kChineseCorrections{"\xE4\xB8\x8D\xE5\xAF\xB9"sv, "\xE9\x94\x99"sv,
                                          "\xE6\x9B\xB4\xE6\xAD\xA3"sv,
                                          "\xE4\xBF\xAE\xE6\xAD\xA3"sv};
 constexpr std::array kChineseRetractions{"\xE4\xB8\x8D\xE5\xAF\xB9"sv, "\xE9\x94\x99\xE4\xBA\x86"sv,
                                          "\xE6\x9B\xB4\xE6\xAD\xA3"sv};
-
-template <std::size_t N>
-bool contains_any(View text, const std::array<View, N>& parts) {
-    for (const View part : parts) {
-        if (text.find(part) != npos) return true;
-    }
-    return false;
-}
 
 template <std::size_t N>
 bool starts_with_any(View text, const std::array<View, N>& parts) {
@@ -106,6 +87,7 @@ bool starts_with_any(View text, const std::array<View, N>& parts) {
 /// Whether ` when n ` or ` for n ` stands in `words`, or at their start only.
 bool has_variable_condition(View words, bool at_start) {
     for (std::size_t i = 0; i < (at_start ? 1 : words.size()); ++i) {
+        if (words[i] != ' ' || !is_one_of(at(words, i + 1), "wf")) continue;
         for (const View word : {" when "sv, " for "sv}) {
             const View rest = words.substr(i);
             const char variable = at(rest, word.size());
@@ -134,7 +116,9 @@ bool has_choice(View answer) {
 }
 
 bool is_hedged(View text, const Mark& mark) {
-    const std::string lead = words_of(sentence_lead(text, mark.begin, kMaxLead));
+    const View sentence = sentence_lead(text, mark.begin, kMaxLead);
+    if (contains_any(sentence, kChineseHedges)) return true;
+    const std::string lead = words_of(sentence);
     const View last = last_words(lead, 4);
     if (has_any(last, kHedges) || has_any(last, kDoubts) || has_any(lead, kLastResorts)) {
         return true;
@@ -149,90 +133,6 @@ bool is_hedged(View text, const Mark& mark) {
     const std::string inner = words_of(answer) + following;
     return has_any(inner, kHedges) || has_any(inner, kConditions) ||
            has_variable_condition(inner, false) || has_choice(answer);
-}
-
-// Revisions
-
-struct Value {
-    Span span;  // of the number or letter
-    bool is_letter;
-};
-
-/// A number or a capital letter at `start`, maybe in signs; nothing when it is a term.
-std::optional<Value> value_at(View text, std::size_t start) {
-    start = skip(text, start, [](char c) { return is_one_of(c, "$(\\{"); });
-    std::size_t end = start + (at(text, start) == '-' ? 1 : 0);
-    const bool letter = is_upper(at(text, start)) && !cohort::is_letter(at(text, start + 1));
-    if (letter) {
-        end = start + 1;
-        if (is_one_of(text[start], "AI") && end < text.size()) return std::nullopt;
-    } else {
-        if (!is_digit(at(text, end))) return std::nullopt;
-        end = skip_digits(text, end);
-        while (is_one_of(at(text, end), ".,") && is_digit(at(text, end + 1))) {
-            end = skip_digits(text, end + 1);
-        }
-    }
-    const View rest = text.substr(skip_spaces(text, end));
-    const bool is_term =
-        (!rest.empty() && is_one_of(rest[0], "-+*/=^")) || rest.starts_with("\xC3\x97");
-    if (is_term) return std::nullopt;
-    return Value{{start, end}, letter};
-}
-
-struct Revision {
-    bool revises = false;        // whether words of a revision begin the sentence
-    std::optional<Value> value;  // behind them
-};
-
-Revision revision(View sentence, std::size_t start) {
-    Revision found;
-    while (true) {
-        start = skip(sentence, start, [](char c) { return is_one_of(c, " ,:;-*_\t\r\v\f"); });
-        found.value = value_at(sentence, start);
-        if (found.value) return found;
-        std::size_t end = start;
-        while (end < sentence.size()) {
-            constexpr View kApostrophe = "\xE2\x80\x99";
-            if (is_alnum(sentence[end]) || sentence[end] == '\'') ++end;
-            else if (sentence.substr(end).starts_with(kApostrophe)) end += kApostrophe.size();
-            else break;
-        }
-        // Between its two spaces the word is alone, or the apostrophes were but signs.
-        const std::string words = words_of(sentence.substr(start, end - start));
-        const bool revises = has_any(words, kRevisions);
-        if (end == start || count_words(words) != 1 || !(revises || has_any(words, kFillers))) {
-            return found;
-        }
-        found.revises = found.revises || revises;
-        start = end;
-    }
-}
-
-/// Whether a sentence behind an answer gives another value: `No, 43`, `It should be 43`.
-bool is_revised(View answer, View rest) {
-    const bool is_short = count_chars(strip(answer, "()*$. ")) == 1;
-    bool armed = false;
-    for (std::size_t start = 0; start < rest.size();) {
-        std::size_t stop = start;
-        std::size_t next = rest.size();
-        for (; stop < rest.size(); ++stop) {
-            const bool wide = rest.substr(stop).starts_with(kIdeographicStop);
-            next = stop + (wide ? kIdeographicStop.size() : 1);
-            if ((wide || is_one_of(rest[stop], ".!?\n")) && !is_digit(at(rest, next))) break;
-        }
-        const View sentence = rest.substr(0, stop);
-        const auto [revises, value] = revision(sentence, start);
-        if (value) {
-            const bool ends = skip_space(sentence, value->span.end) == stop;
-            const bool is_kind = !value->is_letter || is_short;
-            if ((revises || (armed && ends)) && is_kind && !are_same(answer, value->span.of(rest)))
-                return true;
-        }
-        armed = revises || (armed && skip_space(sentence, start) == stop);
-        start = stop == rest.size() ? stop : next;
-    }
-    return false;
 }
 
 bool is_retracted(View text, const Mark& mark) {

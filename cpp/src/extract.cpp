@@ -152,7 +152,7 @@ Extraction boxed(View text) {
     if (parts.size() < 2) {
         Trail trail(first);
         if (previous) trail.add(text, last, *previous);
-        return trailed(text, last, trail, boxes, false);
+        return trailed(text, last, trail, boxes, is_part(text, last));
     }
     const bool ambiguous = too_many || is_doubtful(text, last, Trail(first));
     if (too_many) std::ranges::reverse(parts);

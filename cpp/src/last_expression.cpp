@@ -199,21 +199,6 @@ struct Runs {
     }
 };
 
-/// Where a remark in brackets begins that the sentence ends in, behind a number; or its end.
-std::size_t remark_start(View text, Span sentence) {
-    const View whole = sentence.of(text);
-    if (whole.empty() || whole.back() != ')') return sentence.end;
-    const std::size_t open = whole.find_last_of("()", whole.size() - 2);
-    if (open == npos || whole[open] == ')' || at(whole, open - 1) != ' ') return sentence.end;
-    bool has_word = false;
-    for (std::size_t i = open + 3; i < whole.size() && !has_word; ++i) {
-        has_word = whole[i] == ' ' && is_letter(whole[i - 1]) && is_letter(whole[i - 2]);
-    }
-    const View before = whole.substr(0, open);
-    const bool has_digit = std::ranges::any_of(before, is_digit);
-    return has_word && has_digit ? sentence.start + open - 1 : sentence.end;
-}
-
 /// End of the scale and the unit behind a number, as in `3.5 million` and `5 cm^2`.
 std::size_t unit_end(View text, std::size_t start, std::size_t end) {
     constexpr std::array kScales{"hundred"sv, "thousand"sv, "million"sv,
@@ -242,6 +227,23 @@ std::size_t unit_end(View text, std::size_t start, std::size_t end) {
 }
 
 }  // namespace
+
+std::size_t remark_start(View text, Span sentence) {
+    const View whole = sentence.of(text);
+    if (whole.empty() || whole.back() != ')') return sentence.end;
+    const std::size_t open = whole.find_last_of("()", whole.size() - 2);
+    if (open == npos || whole[open] == ')' || at(whole, open - 1) != ' ') return sentence.end;
+    const View inner = whole.substr(open + 1);
+    if (inner.starts_with("mod") || inner.starts_with("base") || inner.starts_with("or "))
+        return sentence.end;
+    bool has_word = false;
+    for (std::size_t i = open + 3; i < whole.size() && !has_word; ++i) {
+        has_word = whole[i] == ' ' && is_letter(whole[i - 1]) && is_letter(whole[i - 2]);
+    }
+    const View before = whole.substr(0, open);
+    const bool has_digit = std::ranges::any_of(before, is_digit);
+    return has_word && has_digit ? sentence.start + open - 1 : sentence.end;
+}
 
 std::optional<Span> last_expression(View text, Span sentence) {
     sentence.end = remark_start(text, sentence);

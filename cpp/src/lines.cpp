@@ -29,9 +29,19 @@ std::size_t char_start(View text, std::size_t end) {
     return start;
 }
 
+constexpr std::array<bool, 256> kLooseBytes = [] {
+    std::array<bool, 256> loose{};
+    for (const char c : View(" \t\n\v\f\r.-_*~$\\")) loose[static_cast<std::uint8_t>(c)] = true;
+    return loose;
+}();
+
+bool is_wide(char c) { return static_cast<std::uint8_t>(c) >= 0x80U; }
+
 /// Whether a character fills space.
+bool is_loose(char c) { return kLooseBytes[static_cast<std::uint8_t>(c)]; }
+
 bool is_loose(View c) {
-    if (c.size() == 1) return is_one_of(c[0], " \t\n\v\f\r.-_*~$\\");
+    if (c.size() == 1) return is_loose(c[0]);
     if (c == "\xC2\xA0" || c == "\xE3\x80\x80" || c == "\xEF\xBB\xBF") return true;
     // U+2000 to U+200F: spaces, and signs without any width
     return c.size() == 3 && c.starts_with("\xE2\x80") && static_cast<std::uint8_t>(c[2]) < 0x90U;
@@ -43,8 +53,7 @@ struct Counter {
     std::size_t left_raw = kMaxWindow;
     bool was_loose = false;
 
-    bool accepts(View c) {
-        const bool loose = is_loose(c);
+    bool accepts(bool loose) {
         if (left_raw == 0) return false;
         if (!(loose && was_loose)) {
             if (left == 0) return false;
@@ -85,8 +94,10 @@ std::size_t window_end(View text, std::size_t start, std::size_t chars) {
     Counter counter{chars};
     std::size_t end = start;
     while (end < text.size()) {
-        const std::size_t next = char_end(text, end);
-        if (!counter.accepts(text.substr(end, next - end))) break;
+        const bool wide = is_wide(text[end]);
+        const std::size_t next = wide ? char_end(text, end) : end + 1;
+        const bool loose = wide ? is_loose(text.substr(end, next - end)) : is_loose(text[end]);
+        if (!counter.accepts(loose)) break;
         end = next;
     }
     return end;
@@ -97,8 +108,10 @@ std::size_t window_start(View text, std::size_t end, std::size_t chars) {
     Counter counter{chars};
     std::size_t start = end;
     while (start > 0) {
-        const std::size_t next = char_start(text, start);
-        if (!counter.accepts(text.substr(next, start - next))) break;
+        const bool wide = is_wide(text[start - 1]);
+        const std::size_t next = wide ? char_start(text, start) : start - 1;
+        const bool loose = wide ? is_loose(text.substr(next, start - next)) : is_loose(text[next]);
+        if (!counter.accepts(loose)) break;
         start = next;
     }
     return start;
@@ -174,15 +187,14 @@ std::string words_of(View text) {
     return words;
 }
 
-bool has_any(View words, std::span<const View> phrases) {
+bool has_any(View words, PhraseView table) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-        if (words[i] != ' ') continue;
+        if (words[i] != ' ' || !is_lower(words[i + 1])) continue;
         const View rest = words.substr(i + 1);
-        for (const View phrase : phrases) {
-            if (rest[0] == phrase[0] && rest.starts_with(phrase) &&
-                at(rest, phrase.size()) == ' ') {
-                return true;
-            }
+        const auto letter = static_cast<std::size_t>(rest[0] - 'a');
+        for (std::size_t k = table.starts[letter]; k < table.starts[letter + 1]; ++k) {
+            const View phrase = table.phrases[k];
+            if (at(rest, phrase.size()) == ' ' && rest.starts_with(phrase)) return true;
         }
     }
     return false;

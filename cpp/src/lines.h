@@ -2,8 +2,10 @@
 // can make it slow. Sizes are in characters, as in the readable twin; places are bytes.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -46,8 +48,44 @@ std::optional<Span> strip_span(std::string_view text, Span span, std::string_vie
 /// commands are no words.
 std::string words_of(std::string_view text);
 
+/// Phrases in lower case, sorted, and where those with each first letter begin.
+struct PhraseView {
+    const std::string_view* phrases;
+    const std::uint8_t* starts;
+};
+
+/// Phrases that the compiler sorts.
+template <std::size_t N>
+class PhraseTable {
+public:
+    template <typename... Texts>
+    consteval explicit PhraseTable(Texts... texts) : phrases_{texts...} {
+        std::ranges::sort(phrases_);
+        for (const std::string_view phrase : phrases_) {
+            for (std::size_t i = 0; i < starts_.size(); ++i) {
+                starts_[i] += static_cast<std::uint8_t>(phrase[0] - 'a' < static_cast<int>(i));
+            }
+        }
+    }
+    constexpr operator PhraseView() const { return {phrases_.data(), starts_.data()}; }
+
+private:
+    static_assert(N < 256);
+    std::array<std::string_view, N> phrases_;
+    std::array<std::uint8_t, 27> starts_{};
+};
+template <typename... Texts>
+PhraseTable(Texts...) -> PhraseTable<sizeof...(Texts)>;
+
 /// Whether one of `phrases` stands in what `words_of` gave.
-bool has_any(std::string_view words, std::span<const std::string_view> phrases);
+bool has_any(std::string_view words, PhraseView phrases);
+
+/// Whether one of `parts` stands anywhere in `text`.
+template <std::size_t N>
+bool contains_any(std::string_view text, const std::array<std::string_view, N>& parts) {
+    return std::ranges::any_of(
+        parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
 
 /// The first or last `count` words of what `words_of` gave.
 std::string_view first_words(std::string_view words, std::size_t count);

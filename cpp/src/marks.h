@@ -41,6 +41,9 @@ private:
     std::optional<Mark> negated_;
 };
 
+/// Whether a box is but a part of a formula: `1\boxed{8}`, `\sqrt{\boxed{18}}`.
+bool is_part(std::string_view text, const Mark& box);
+
 /// What `<answer>` tags hold, from the last to the first; the last may lack its end.
 class Tags {
 public:
@@ -91,11 +94,20 @@ std::optional<Mark> letter_line(std::string_view text, std::size_t begin);
 /// The answer that the last statement from `first` on gives.
 std::optional<Mark> statement(std::string_view text, std::size_t first);
 
+/// The value that a finished sentence states.
+std::optional<Span> stated_value(std::string_view text, Span sentence);
+
+/// Where a remark in brackets begins that the sentence ends in, behind a number; or its end.
+std::size_t remark_start(std::string_view text, Span sentence);
+
 /// The last expression within a sentence that has a value in it.
 std::optional<Span> last_expression(std::string_view text, Span sentence);
 
 /// Whether words between two answers take the first one back.
 bool is_corrected(std::string_view gap);
+
+/// Whether a sentence behind an answer gives another value: `No, 43`, `It should be 43`.
+bool is_revised(std::string_view answer, std::string_view rest);
 
 /// The first of the marks in a row that give the last answer, and up to two other answers before.
 class Trail {

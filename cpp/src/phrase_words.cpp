@@ -93,6 +93,11 @@ std::size_t match_chinese_verb(View text, std::size_t start, std::size_t window)
 bool is_negated(View text, std::size_t start, std::size_t window) {
     View rest = ahead(text, start, window);
     constexpr View kChineseNot = "\xE4\xB8\x8D";
+    constexpr View kChineseIndeed = "\xE5\xB9\xB6";
+    if (rest.starts_with(kChineseIndeed) &&
+        rest.substr(kChineseIndeed.size()).starts_with(kChineseNot)) {
+        rest.remove_prefix(kChineseIndeed.size());
+    }
     if (rest.starts_with(kChineseNot)) return !is_letter(at(rest, kChineseNot.size()));
     if (to_lower(at(rest, 0)) == 's') rest.remove_prefix(1);
     const std::size_t verb = skip(rest, 0, is_emphasis);
@@ -110,17 +115,17 @@ bool is_negated(View text, std::size_t start, std::size_t window) {
 
 bool is_aside(View lead, View following) {
     // Before `answer`: it is another one than the one that is given.
-    constexpr std::array kOthers{"wrong"sv,     "incorrect"sv, "naive"sv,    "old"sv,
-                                 "previous"sv,  "common"sv,    "expected"sv, "reference"sv,
-                                 "student's"sv, "false"sv,     "tempting"sv};
-    constexpr std::array kDoubts{
+    constexpr PhraseTable kOthers{"wrong"sv,     "incorrect"sv, "naive"sv,    "old"sv,
+                                  "previous"sv,  "common"sv,    "expected"sv, "reference"sv,
+                                  "student's"sv, "false"sv,     "tempting"sv};
+    constexpr PhraseTable kDoubts{
         "whether"sv,        "suppose"sv,       "assume"sv,        "assuming"sv,
         "doubt"sv,          "wish"sv,          "claims"sv,        "claim"sv,
         "claimed"sv,        "don't think"sv,   "do not think"sv,  "don't believe"sv,
         "do not believe"sv, "false that"sv,    "not true that"sv, "not the case that"sv,
         "who says"sv,       "might say"sv,     "may say"sv,       "would say"sv,
         "my first"sv,       "mistake is to"sv, "mistake to"sv,    "test if"sv};
-    constexpr std::array kIf{"if"sv};
+    constexpr PhraseTable kIf{"if"sv};
     const std::string words = words_of(lead);
     if (words.ends_with("'s ") || has_any(last_words(words, 1), kOthers)) return true;
     if (has_any(last_words(words, 6), kDoubts) || has_any(last_words(words, 3), kIf)) return true;
@@ -131,8 +136,8 @@ std::size_t skip_fillers(View text, std::size_t start, std::size_t window) {
     constexpr std::array kFillers{"therefore"sv, "thus"sv,     "then"sv,     "hence"sv,
                                   "simply"sv,    "just"sv,     "indeed"sv,   "clearly"sv,
                                   "exactly"sv,   "probably"sv, "likely"sv,   "definitely"sv,
-                                  "certainly"sv, "finally"sv,  "actually"sv, "equal to"sv,
-                                  "given by"sv,  "option"sv,   "choice"sv};
+                                  "certainly"sv, "finally"sv,  "actually"sv, "most likely"sv,
+                                  "equal to"sv,  "given by"sv, "option"sv,   "choice"sv};
     while (true) {
         const View rest = ahead(text, start, window);
         std::size_t size = match_word(rest, kFillers);
@@ -189,8 +194,8 @@ bool is_heading(View lead) {
 }
 
 std::size_t explained_start(View text, std::size_t start, std::size_t end) {
-    constexpr std::array kAnywhere{"because"sv, "since"sv,     "rather than"sv, "where"sv,
-                                   "for all"sv, "for every"sv, "for any"sv};
+    constexpr std::array kAnywhere{"because"sv, "instead of"sv, "since"sv,     "rather than"sv,
+                                   "where"sv,   "for all"sv,    "for every"sv, "for any"sv};
     constexpr std::array kAfterComma{"as"sv,  "so"sv,      "which"sv,  "obtained"sv,
                                      "not"sv, "but not"sv, "and not"sv};
     for (std::size_t i = start; i + 1 < end; ++i) {
@@ -203,7 +208,7 @@ std::size_t explained_start(View text, std::size_t start, std::size_t end) {
     return end;
 }
 
-std::size_t value_start(View answer) {
+std::optional<std::size_t> value_start(View answer) {
     constexpr std::array kExcluded{"except"sv, "not"sv,   "unless"sv, "or"sv,
                                    "no"sv,     "never"sv, "between"sv};
     constexpr std::array kVerbsBefore{
@@ -215,7 +220,7 @@ std::size_t value_start(View answer) {
     for (std::size_t i = 0; i < answer.size(); ++i) {
         if (is_letter(at(answer, i - 1))) continue;
         const View rest = answer.substr(i);
-        if (match_word(rest, kExcluded) != 0) return 0;
+        if (match_word(rest, kExcluded) != 0) return std::nullopt;
         const std::size_t size = match_word(rest, kVerbsBefore);
         const char value = at(rest, size + 1);
         if (size != 0 && at(rest, size) == ' ' && (is_digit(value) || is_one_of(value, "-+$\\"))) {

@@ -24,6 +24,7 @@ constexpr std::size_t kMaxPhrase = 400;  // characters after a mark that are loo
 constexpr std::size_t kMaxLead = 100;    // characters before a mark that are looked at
 constexpr int kMaxLetterLines = 64;      // lines from the end in which `A:` is looked for
 constexpr std::size_t kMaxIndent = 40;   // spaces and stars before `A` or before its colon
+constexpr std::size_t kMinSentence = 4;  // words of an answer that is a sentence
 constexpr std::size_t kMaxWords = 4;     // words of an answer that has nothing but words
 
 // `answer`, also in Chinese, and `so choose`; all have six bytes.
@@ -40,7 +41,7 @@ bool is_prose(View text) {
 bool is_word_value(View answer) {
     const std::string words = words_of(answer);
     const std::size_t count = count_words(words);
-    constexpr std::array kNoValues{
+    constexpr PhraseTable kNoValues{
         "correct"sv, "right"sv,  "wrong"sv, "incorrect"sv, "unknown"sv,  "unclear"sv, "clear"sv,
         "obvious"sv, "simple"sv, "as"sv,    "found"sv,     "obtained"sv, "below"sv,   "above"sv,
         "here"sv,    "what"sv,   "that"sv,  "this"sv,      "not"sv,      "same"sv};
@@ -54,6 +55,15 @@ std::size_t struck_size(View answer) {
     return close != npos && at(answer, close + 1) == '~' ? close + 2 : 0;
 }
 
+/// Without what is counted, behind the result of a calculation: `48 + 24 = 72 clips`.
+View without_noun(View answer) {
+    const auto is_loose = [](char c) { return is_letter(c) || c == ' '; };
+    const auto last = std::find_if_not(answer.rbegin(), answer.rend(), is_loose);
+    const auto size = static_cast<std::size_t>(answer.rend() - last);
+    const bool counts = size > 0 && is_digit(answer[size - 1]) && at(answer, size) == ' ';
+    return counts ? answer.substr(0, size) : answer;
+}
+
 std::optional<Mark> valued(View text, std::size_t noun, std::size_t start, std::size_t end) {
     const std::size_t stop = explained_start(text, start, end);
     auto span = strip_span(text, {start, stop}, kSpace, " \t\n\v\f\r.,;:*_");
@@ -62,11 +72,19 @@ std::optional<Mark> valued(View text, std::size_t noun, std::size_t start, std::
         span = strip_span(text, {span->start + struck, span->end}, kSpace, "");
         if (!span) return Mark{Rule::phrase, noun, noun, noun, end};
     }
+    span->end = remark_start(text, *span);
     const View answer = span->of(text);
     if (is_prose(answer)) {
         if (!is_word_value(answer)) return std::nullopt;
     } else if (begins_with_word(answer)) {
-        span->start += value_start(answer);
+        const auto verb = value_start(answer);
+        if (verb && *verb != 0) {
+            span->start += *verb;
+        } else if (verb && is_upper(answer[0]) && count_words(words_of(answer)) >= kMinSentence) {
+            span = stated_value(text, *span).value_or(*span);
+        }
+    } else if (answer.find('=') != npos) {
+        span->end = span->start + without_noun(answer).size();
     }
     return Mark{Rule::phrase, noun, span->start, span->end, end};
 }
@@ -137,6 +155,9 @@ std::optional<Mark> read(View text, std::size_t begin, std::size_t noun) {
     if (english && is_aside(lead, text.substr(end))) {
         return Mark{Rule::phrase, noun, noun, noun, end, true};
     }
+    const bool chosen = text.substr(noun).starts_with(kNouns[2].text) && is_upper(at(text, end)) &&
+                        end < window && !is_letter(at(text, end + 1));
+    if (chosen) return after(text, noun, end, window);
     const std::size_t verb =
         english ? match_verb(text, end, window) : match_chinese_verb(text, end, window);
     if (verb != npos) return after(text, noun, verb, window);

@@ -2,6 +2,7 @@
 // matched at `start`, or npos; none looks at `window` or beyond.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "cohort/extract.h"
@@ -33,7 +34,8 @@ bool is_heading(std::string_view lead);
 /// Where words explain the answer before them (`18, because`), or `end`.
 std::size_t explained_start(std::string_view text, std::size_t start, std::size_t end);
 
-/// Where a value follows the last verb of a prose answer (`it costs 18`), or its start.
-std::size_t value_start(std::string_view answer);
+/// Where a value follows the last verb of a prose answer (`it costs 18`), or its start; nothing
+/// when it has words that say more of the value (`all but 3`).
+std::optional<std::size_t> value_start(std::string_view answer);
 
 }  // namespace cohort

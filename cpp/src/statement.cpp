@@ -27,17 +27,22 @@ constexpr std::size_t kMaxWordsListed = 2;  // before what the sentence before s
 constexpr std::size_t kMaxWordsBack = 2;    // after the number in a sentence that is not the last
 
 constexpr View kClosing = " \t\n\v\f\r*_`$\"'";
+// `do not know`, `not certain`, `unable`; and `is not`
+constexpr std::array kChineseRefusals{"\xE4\xB8\x8D\xE7\x9F\xA5\xE9\x81\x93"sv,
+                                      "\xE4\xB8\x8D\xE7\xA1\xAE\xE5\xAE\x9A"sv,
+                                      "\xE6\x97\xA0\xE6\xB3\x95"sv};
+constexpr View kChineseIsNot = "\xE4\xB8\x8D\xE6\x98\xAF";
 constexpr std::array kWideStops{"\xE3\x80\x82"sv, "\xEF\xBC\x81"sv, "\xEF\xBC\x9F"sv};
 constexpr View kWideQuestion = "\xEF\xBC\x9F";
 
-constexpr std::array kDangling{
+constexpr PhraseTable kDangling{
     "is"sv,   "are"sv,    "was"sv,   "were"sv,    "be"sv,    "the"sv,  "a"sv,     "an"sv,   "of"sv,
     "to"sv,   "and"sv,    "or"sv,    "for"sv,     "with"sv,  "then"sv, "so"sv,    "that"sv, "has"sv,
     "have"sv, "had"sv,    "gets"sv,  "get"sv,     "costs"sv, "each"sv, "by"sv,    "in"sv,   "at"sv,
     "per"sv,  "from"sv,   "but"sv,   "because"sv, "if"sv,    "when"sv, "which"sv, "who"sv,  "as"sv,
     "than"sv, "equals"sv, "times"sv, "plus"sv,    "minus"sv, "we"sv};
 // clang-format off
-constexpr std::array kRefusals{
+constexpr PhraseTable kRefusals{
     "do not know"sv,        "don't know"sv,      "not sure"sv,
     "no idea"sv,            "unable to"sv,       "give up"sv,
     "i can't"sv,            "cannot solve"sv,    "cannot determine"sv,
@@ -51,23 +56,23 @@ constexpr std::array kRefusals{
     "cannot be found"sv};
 // clang-format on
 // Before a number in a sentence that was cut off: it says of what, not how many.
-constexpr std::array kPartitive{"of"sv,   "the"sv,   "these"sv,    "those"sv, "all"sv,
-                                "both"sv, "first"sv, "next"sv,     "last"sv,  "other"sv,
-                                "each"sv, "every"sv, "remaining"sv};
+constexpr PhraseTable kPartitive{"of"sv,   "the"sv,   "these"sv,    "those"sv, "all"sv,
+                                 "both"sv, "first"sv, "next"sv,     "last"sv,  "other"sv,
+                                 "each"sv, "every"sv, "remaining"sv};
 // Before a number they say something about a value, not which it is.
-constexpr std::array kBounds{
+constexpr PhraseTable kBounds{
     "than"sv,        "at most"sv,    "at least"sv, "is over"sv,     "is under"sv,    "exceeds"sv,
     "exceed"sv,      "is up to"sv,   "such as"sv,  "example"sv,     "e g"sv,         "near"sv,
     "between"sv,     "chapter"sv,    "page"sv,     "ends in"sv,     "starts with"sv, "ends with"sv,
     "begins with"sv, "contains a"sv, "contains"sv, "doubt it is"sv, "doubt it's"sv};
 // In a closing sentence, which is passed over.
-constexpr std::array kReader{"you"sv,       "you'd"sv,      "you're"sv, "your"sv,
-                             "hope"sv,      "thanks"sv,     "thank"sv,  "luck"sv,
-                             "feel free"sv, "make sense"sv, "enjoy"sv};
-constexpr std::array kNegative{"not"sv,   "never"sv,  "cannot"sv, "neither"sv, "nor"sv,
-                               "isn't"sv, "wasn't"sv, "aren't"sv, "can't"sv};
-constexpr std::array kDenied{"is not"sv,    "isn't"sv,   "is wrong"sv, "is incorrect"sv,
-                             "was wrong"sv, "are not"sv, "cannot be"sv};
+constexpr PhraseTable kReader{"you"sv,       "you'd"sv,      "you're"sv, "your"sv,
+                              "hope"sv,      "thanks"sv,     "thank"sv,  "luck"sv,
+                              "feel free"sv, "make sense"sv, "enjoy"sv};
+constexpr PhraseTable kNegative{"not"sv,   "never"sv,  "cannot"sv, "neither"sv, "nor"sv,
+                                "isn't"sv, "wasn't"sv, "aren't"sv, "can't"sv};
+constexpr PhraseTable kDenied{"is not"sv,    "isn't"sv,   "is wrong"sv, "is incorrect"sv,
+                              "was wrong"sv, "are not"sv, "cannot be"sv};
 
 /// End of the text before closing tags, special tokens and the ends of display formulas.
 std::size_t content_end(View text) {
@@ -137,15 +142,38 @@ std::optional<Span> only_word(View text, Span body) {
     return skip_letters(text, word->start) >= word->end ? word : std::nullopt;
 }
 
-/// A multiple choice: the letter that a sentence ends in.
+/// Whether a capital letter stands alone, as an option does.
+bool names_a_letter(View lead) {
+    for (std::size_t i = 0; i < lead.size(); ++i) {
+        const bool alone = !is_letter(at(lead, i - 1)) && !is_letter(at(lead, i + 1));
+        if (is_upper(lead[i]) && lead[i] != 'I' && alone) return true;
+    }
+    return false;
+}
+
+/// A multiple choice: the letter that a sentence ends in, or of which it says that it is correct.
 std::optional<Mark> option(View text, Span body) {
-    const View rest = strip_right(body.of(text), ")*_$");
+    View rest = body.of(text);
+    for (const View verdict : {" is correct"sv, " is right"sv}) {
+        if (!rest.ends_with(verdict)) continue;
+        rest.remove_suffix(verdict.size());
+        break;
+    }
+    rest = strip_right(rest, ")*_$");
     if (rest.empty() || !is_upper(rest.back())) return std::nullopt;
     const std::size_t letter = body.start + rest.size() - 1;
     const View lead = strip_right(rest.substr(0, rest.size() - 1), "*_$(");
-    const bool announced = lead.empty() || lead.ends_with(" is ") || lead.ends_with(": ") ||
-                           lead.ends_with("option ") || lead.ends_with("choice ");
-    if (!announced) return std::nullopt;
+    constexpr std::array kLeads{" is "sv,   ": "sv,      "option "sv,   "choice "sv,
+                                "it's "sv,  "choose "sv, "pick "sv,     "select "sv,
+                                "hence "sv, "thus "sv,   "therefore "sv};
+    const bool announced =
+        lead.empty() || std::ranges::any_of(kLeads, [&](View word) {
+            return lead.size() >= word.size() &&
+                   starts_with_word(lead.substr(lead.size() - word.size()), word);
+        });
+    if (!announced || names_a_letter(text.substr(body.start, letter - body.start))) {
+        return std::nullopt;
+    }
     return Mark{Rule::formula, letter, letter, letter + 1, letter + 1};
 }
 
@@ -177,6 +205,8 @@ std::optional<Mark> checked(View text, Span body, Span found, bool finished, boo
     const std::string after = words_of(text.substr(found.end, body.end - found.end));
     if (has_any(last_words(before, 3), kNegative) || has_any(first_words(after, 2), kDenied) ||
         has_any(last_words(before, 2), kBounds) ||
+        text.substr(body.start, found.start - body.start).ends_with(kChineseIsNot) ||
+        text.substr(found.end, body.end - found.end).starts_with(kChineseIsNot) ||
         ends_in_operator(text.substr(found.end, body.end - found.end))) {
         return std::nullopt;
     }
@@ -220,11 +250,19 @@ bool is_listed(View text, std::size_t begin, Span sentence) {
 
 }  // namespace
 
+std::optional<Span> stated_value(View text, Span sentence) {
+    const auto found = last_expression(text, sentence);
+    const auto mark = found ? checked(text, sentence, *found, true, false) : std::nullopt;
+    if (!mark) return std::nullopt;
+    return mark->span();
+}
+
 std::optional<Mark> statement(View text, std::size_t first) {
     const std::size_t text_end = content_end(text);
     const std::size_t begin = std::max(window_start(text, text_end, kMaxStatement), first);
     const std::size_t tail = std::max(window_start(text, text_end, kMaxRefusal), first);
-    if (tail < text_end && has_any(words_of(text.substr(tail, text_end - tail)), kRefusals)) {
+    const View refusal = tail < text_end ? text.substr(tail, text_end - tail) : View{};
+    if (has_any(words_of(refusal), kRefusals) || contains_any(refusal, kChineseRefusals)) {
         return std::nullopt;
     }
     int seen = 0;

@@ -1,9 +1,14 @@
 """Extraction: which answer a text commits to, and when it commits to none or to several."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from cohort import grading
 from cohort.grading import reference
+
+CASES = Path(__file__).with_name("cases_extraction.jsonl")
 
 FAR = "We can check it in another way that needs some more words to say. "
 
@@ -206,3 +211,16 @@ def test_extraction_takes_linear_time(part: str) -> None:
     text = part * 200_000
     grading.extract_answer(text)
     assert grading.extract_answer(text[:40_000]) == reference.extract_answer(text[:40_000])
+
+
+def test_cases_of_every_kind() -> None:
+    cases = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    verdicts = grading.grade_math_batch(
+        [case["completion"] for case in cases], [case["gold"] for case in cases]
+    )
+    pairs = list(zip(cases, verdicts, strict=True))
+    assert [case for case, verdict in pairs if verdict == "correct" and not case["expected"]] == []
+    assert [case for case, verdict in pairs if verdict != "correct" and case["expected"]] == []
+    for case in cases:
+        completion = case["completion"]
+        assert grading.extract_answer(completion) == reference.extract_answer(completion)

@@ -21,6 +21,11 @@ MAX_BOX = 8192
 """Characters of a box; a longer one is unfinished."""
 
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
+_BEFORE = re.compile(r"(?:[0-9^_]|(?:sqrt|[\^_]|frac\{[^{}]*\})\{)\Z")
+_AFTER = re.compile(
+    r"[0-9]|\^(?!\\circ|\{\\circ)|\.[0-9]|!\$|[x-z](?![A-Za-z])"
+    r"| *(?:\+|\\(?:cdot|times)(?![A-Za-z])|\*(?=[ 0-9]))"
+)
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BARE = re.compile(
     r"[-+]?[0-9][0-9.,]*|[A-Z](?=[$.\\\n]|\Z)|\\(?!boxed|fbox)[A-Za-z]+[^ \t\n\v\f\r$]*"
@@ -53,6 +58,12 @@ def boxes(text: str) -> Iterator[Mark]:
             return
     if negated and not found:
         yield negated
+
+
+def is_part(text: str, box: Mark) -> bool:
+    """Whether a box is but a part of a formula: `1\\boxed{8}`, `\\sqrt{\\boxed{18}}`."""
+    before = text[max(box.begin - MAX_NEGATION, 0) : box.begin]
+    return _BEFORE.search(before) is not None or _AFTER.match(text, box.stop) is not None
 
 
 def _is_negated(text: str, begin: int) -> bool:

@@ -74,6 +74,7 @@ RETRACTIONS = (
     *("doesn't look right", "does not look right", "doesn't seem right", "student is wrong"),
 )
 _CORRECTIONS_ZH = ("\u4e0d\u5bf9", "\u9519", "\u66f4\u6b63", "\u4fee\u6b63")
+_HEDGES_ZH = ("\u53ef\u80fd", "\u4e5f\u8bb8")
 _RETRACTIONS_ZH = ("\u4e0d\u5bf9", "\u9519\u4e86", "\u66f4\u6b63")
 _WHEN_VARIABLE = re.compile(r" (?:when|for) [b-hj-z] ")
 AFTERTHOUGHTS = ("otherwise", "or maybe", "or perhaps", "or possibly")
@@ -180,6 +181,8 @@ def _revision(rest: str, place: int, stop: int) -> tuple[bool, re.Match[str] | N
 
 
 def _is_hedged(text: str, mark: Mark, lead: str) -> bool:
+    if any(word in lead for word in _HEDGES_ZH):
+        return True
     last_words = f" {' '.join(words_of(lead).split()[-4:])} "
     if has_any(last_words, (*HEDGES, *DOUBTS)) or has_any(words_of(lead), LAST_RESORTS):
         return True

@@ -35,7 +35,7 @@ JOINTS = word_set("and or also alternatively")
 OPENING = (CLAUSES - {",", ";"}) | {"because", "makes", "make", "gives", ">>", "\u2192"}
 """Between two values they make the second one the answer: `in 2020: 5`."""
 _DIGIT = re.compile("[0-9]")
-_REMARK = re.compile(r" \([^()]*[A-Za-z]{2} [^()]*\)$")
+_REMARK = re.compile(r" \((?!mod|base|or )[^()]*[A-Za-z]{2} [^()]*\)\Z")
 """Words in brackets that a sentence ends in."""
 _SCALE = re.compile(" (?:hundred|thousand|million|billion|trillion|dozen)(?![A-Za-z0-9])")
 _UNIT = re.compile(r" ?([A-Za-z]+)(?![A-Za-z0-9'])(?:\^[23]|\^\{[23]\}|[\u00b2\u00b3])?")
@@ -115,8 +115,7 @@ def _is_compound(between: list[str]) -> bool:
 def last_expression(text: str, start: int, end: int) -> Span | None:
     """The last expression between `start` and `end` that has a value in it."""
     runs = _Runs()
-    if (remark := _REMARK.search(text, start, end)) and _DIGIT.search(text, start, remark.start()):
-        end = remark.start()
+    end = remark_start(text, start, end)
     for token in _TOKEN.finditer(text, start, end):
         kind = _kind(text, token, start, end)
         if kind == "space":
@@ -133,6 +132,12 @@ def last_expression(text: str, start: int, end: int) -> Span | None:
     run = runs.chosen()
     span = _trimmed(text, run) if run else None
     return (span[0], _unit_end(text, span[1], end)) if span else None
+
+
+def remark_start(text: str, start: int, end: int) -> int:
+    """Where a remark in brackets begins that the sentence ends in, behind a number; or its end."""
+    remark = _REMARK.search(text, start, end)
+    return remark.start() if remark and _DIGIT.search(text, start, remark.start()) else end
 
 
 def _unit_end(text: str, start: int, end: int) -> int:

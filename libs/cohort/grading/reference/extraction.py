@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from cohort.grading.reference.boxes import boxes
+from cohort.grading.reference.boxes import boxes, is_part
 from cohort.grading.reference.commitment import are_same, is_corrected, is_doubtful
 from cohort.grading.reference.lines import window_start
 from cohort.grading.reference.marked import hash_lines, is_number, tags
@@ -170,7 +170,7 @@ def _boxed(text: str) -> Extraction:
     parts = parts if len(parts) > MAX_PARTS else _distinct(text, parts)
     if len(parts) == 1:
         trail = _trail(text, last, first, chain(earlier, found))
-        return _extraction(text, last, is_doubtful(text, last, trail))
+        return _extraction(text, last, is_part(text, last) or is_doubtful(text, last, trail))
     ambiguous = len(parts) > MAX_PARTS or is_doubtful(text, last, [first])
     answer = ", ".join(text[part.start : part.end] for part in parts)
     return Extraction(answer, "boxed", parts[0].start, parts[-1].end, ambiguous)

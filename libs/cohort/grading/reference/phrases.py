@@ -9,6 +9,7 @@ value; a negated phrase (`the answer is not 18`) has no answer of its own.
 import re
 from collections.abc import Iterator
 
+from cohort.grading.reference.expression import remark_start
 from cohort.grading.reference.lines import (
     has_any,
     line_end,
@@ -21,10 +22,13 @@ from cohort.grading.reference.lines import (
 from cohort.grading.reference.marked import begins_with_word, is_number
 from cohort.grading.reference.marks import MAX_MARKS, Mark
 from cohort.grading.reference.spelling import SPACE
+from cohort.grading.reference.statement import stated_value
 from cohort.grading.reference.words import word_set
 
 MAX_PHRASE = 400
 """Characters after a mark that are looked at."""
+MIN_SENTENCE = 4
+"""Words of an answer that is a sentence."""
 MAX_LEAD = 100
 """Characters before a mark that are looked at."""
 
@@ -38,7 +42,7 @@ _VERB = re.compile(
 _VERB_ZH = re.compile(r"[*_ ]*(?:[:=\uff1a]|\u5e94\u8be5\u662f|\u5e94\u4e3a|[\u662f\u4e3a\u9009])")
 _NEGATION = re.compile(
     r"(?:s?[*_ ]+(?:is|are|was|would|will|must|should|could|does|can|ca|wo)"
-    r"(?:n['\u2019]t| not| never| neither|not)|\u4e0d)(?![A-Za-z])",
+    r"(?:n['\u2019]t| not| never| neither|not)|\u5e76?\u4e0d)(?![A-Za-z])",
     _FLAGS,
 )
 OTHERS = word_set(
@@ -53,7 +57,8 @@ DOUBTS = (
 )
 _FILLER = re.compile(
     r"(?:therefore|thus|then|hence|simply|just|indeed|clearly|exactly|probably|likely|definitely|"
-    r"certainly|finally|actually|equal to|given by|option|choice)(?![A-Za-z])[,:]?[*_ ]*",
+    r"certainly|finally|actually|most likely|equal to|given by|option|choice)"
+    r"(?![A-Za-z])[,:]?[*_ ]*",
     _FLAGS,
 )
 _NOT = re.compile(r"not(?![A-Za-z])", _FLAGS)
@@ -67,16 +72,19 @@ _OPENING = re.compile(
 )
 _STOP = re.compile(r"\.[ \t\v\f\r]|\u3002")
 _EXPLAINED = re.compile(
-    r",? (?:because|since|rather than|where|for (?:all|every|any))(?![A-Za-z])"
+    r",? (?:because|since|rather than|instead of|where|for (?:all|every|any))(?![A-Za-z])"
     r"|, (?:as|so|which|obtained|(?:but |and )?not)(?![A-Za-z])",
     _FLAGS,
 )
 _STRUCK = re.compile(r"~~[^~]*~~")
+_NOUN_BEHIND = re.compile(r"(?<=[0-9]) [A-Za-z ]*\Z")
+"""What is counted, behind the result of a calculation: `48 + 24 = 72 clips`."""
 _PROSE = re.compile(r"[-A-Za-z ,.;:'\"()*_]*")
 _NO_VALUES = word_set(
     "correct right wrong incorrect unknown unclear clear obvious simple as found obtained below"
     " above here what that this not same"
 )
+_CHOICE = re.compile("[A-Z](?![A-Za-z])")
 _SINGLE = re.compile(r"[*_(]*[A-Z][)*_]*")
 _VALUE_AFTER_VERB = re.compile(
     r".*(?<![A-Za-z])(?:is|are|was|were|be|has|have|had|gets?|gives?|makes?|made|takes?|took|costs?"
@@ -103,6 +111,8 @@ def _read(text: str, begin: int, noun: int, end: int) -> Mark | None:
     lead = sentence_lead(text, noun, MAX_LEAD)[-(noun - begin) :] if noun > begin else ""
     if english and _is_aside(lead, text[end : end + 6]):
         return Mark("phrase", noun, noun, noun, end, is_aside=True)
+    if text.startswith("\u6545\u9009", noun) and _CHOICE.match(text, end, window):
+        return _after(text, noun, end, window)
     if verb := (_VERB if english else _VERB_ZH).match(text, end, window):
         return _after(text, noun, verb.end(), window)
     if english and _HEADING.fullmatch(lead) and (heading := _HEADING_END.match(text, end, window)):
@@ -151,6 +161,7 @@ def _valued(text: str, noun: int, start: int, end: int) -> Mark | None:
         span = strip_span(text, struck.end(), span[1], SPACE, "")
         if span is None:
             return Mark("phrase", noun, noun, noun, end)
+    span = (span[0], remark_start(text, *span))
     answer = text[slice(*span)]
     if _PROSE.fullmatch(answer):
         words = words_of(answer).split()
@@ -158,7 +169,12 @@ def _valued(text: str, noun: int, start: int, end: int) -> Mark | None:
             return None
     elif begins_with_word(answer, 0, len(answer)) and not _EXCLUDED.search(answer):
         verb = _VALUE_AFTER_VERB.match(answer)
-        span = (span[0] + verb.end() if verb else span[0], span[1])
+        if verb:
+            span = (span[0] + verb.end(), span[1])
+        elif answer[0].isupper() and len(words_of(answer).split()) >= MIN_SENTENCE:
+            span = stated_value(text, span) or span
+    elif "=" in answer and (noun_behind := _NOUN_BEHIND.search(answer)):
+        span = (span[0], span[0] + noun_behind.start())
     return Mark("phrase", noun, *span, end)
 
 

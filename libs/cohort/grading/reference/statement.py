@@ -69,9 +69,15 @@ READER = (
 DENIED = ("is not", "isn't", "is wrong", "is incorrect", "was wrong", "are not", "cannot be")
 _DIGIT = re.compile("[0-9]")
 _NUMBER = re.compile("[0-9]+")
+_REFUSALS_ZH = ("\u4e0d\u77e5\u9053", "\u4e0d\u786e\u5b9a", "\u65e0\u6cd5")
+_IS_NOT_ZH = "\u4e0d\u662f"
 _WORD = re.compile("[A-Za-z]{2,}")
-_OPTION = re.compile(r"(?:^| is |: |option |choice )[*_$(]*([A-Z])[)*_$]*$", re.ASCII)
-"""A multiple choice: the letter that a sentence ends in."""
+_OPTION = re.compile(
+    r"(?:^|(?i: is |: |option |choice |it's |choose |pick |select |hence |thus |therefore ))"
+    r"[*_$(]*([A-Z])[)*_$]*(?: is correct| is right)?\Z",
+    re.ASCII,
+)
+_OTHER_OPTION = re.compile(r"(?<![A-Za-z])[A-HJ-Z](?![A-Za-z])")
 
 
 def statement(text: str, first: int) -> Mark | None:
@@ -79,7 +85,8 @@ def statement(text: str, first: int) -> Mark | None:
     text_end = _end(text)
     begin = max(window_start(text, text_end, MAX_STATEMENT), first)
     refusal = max(window_start(text, text_end, MAX_REFUSAL), first)
-    if has_any(words_of(text[refusal:text_end]), REFUSALS):
+    tail = text[refusal:text_end]
+    if has_any(words_of(tail), REFUSALS) or any(word in tail for word in _REFUSALS_ZH):
         return None
     end, seen, below, is_back = text_end, 0, text_end, False
     while end > begin and seen < MAX_SENTENCES:
@@ -98,8 +105,8 @@ def statement(text: str, first: int) -> Mark | None:
                 return _checked(text, body, found, finished, is_back)
             if body[0] == skip_spaces(text, first) and (word := _only_word(text, body)):
                 return Mark("formula", word[0], *word, word[1])
-            if seen == 0 and (option := _OPTION.search(text[slice(*body)])):
-                start, end = (body[0] + index for index in option.span(1))
+            if seen == 0 and (option := _option(text[slice(*body)])):
+                start, end = (body[0] + index for index in option)
                 return Mark("formula", start, start, end, end)
             if not finished:
                 return None
@@ -130,6 +137,21 @@ def _is_listed(text: str, begin: int, sentence: Span) -> bool:
     mine, shape = (_NUMBER.sub("0", text[slice(*s)].rstrip(_FINAL)) for s in (sentence, other))
     lead = words_of(mine[: len(mine) - len(shape)]).split()
     return mine.endswith(shape) and len(lead) <= MAX_WORDS_LISTED
+
+
+def stated_value(text: str, sentence: Span) -> Span | None:
+    """The value that a finished sentence states."""
+    found = last_expression(text, *sentence)
+    mark = _checked(text, sentence, found, finished=True, back=False) if found else None
+    return (mark.start, mark.end) if mark else None
+
+
+def _option(sentence: str) -> Span | None:
+    """A multiple choice: the letter that a sentence ends in, or of which it says it is correct."""
+    option = _OPTION.search(sentence)
+    if option is None or _OTHER_OPTION.search(sentence[: option.start(1)]):
+        return None
+    return option.span(1)
 
 
 def _only_word(text: str, body: Span) -> Span | None:
@@ -167,6 +189,8 @@ def _checked(
     if not NEGATIVE.isdisjoint(before) or has_any(f" {' '.join(following[:2])} ", DENIED):
         return None
     if has_any(f" {' '.join(before[-2:])} ", BOUNDS):
+        return None
+    if text.endswith(_IS_NOT_ZH, body[0], start) or text.startswith(_IS_NOT_ZH, end, body[1]):
         return None
     rest = text[end : body[1]].strip(" $")
     if rest and not rest.strip("=+-/\u00d7 $"):  # an operator: the calculation was cut off
