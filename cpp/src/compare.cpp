@@ -4,6 +4,7 @@
 
 #include "cohort/canonical.h"
 #include "cohort/evaluate.h"
+#include "cohort/labels.h"
 #include "cohort/parse.h"
 #include "matcher.h"
 #include "tree.h"
@@ -95,19 +96,38 @@ bool Matcher::same(NodeId answer, NodeId truth) {
     budget_.spend(4);
     if (depth_ >= kMaxNesting) throw LimitReached{};
     ++depth_;
-    const NodeId mine = without_prose(without_domain(answer, answer_integers_));
-    const NodeId wanted = without_prose(without_domain(truth, integers_));
+    const NodeId mine = without_domain(answer, answer_integers_);
+    const NodeId wanted = without_domain(truth, integers_);
     const bool other_integers = !answer_integers_.set.empty() && !integers_.set.empty() &&
                                 answer_integers_.set != integers_.set;
-    const bool equal = !other_integers && same_kind(mine, wanted);
+    const bool equal = !other_integers && !counts_other(mine, wanted) &&
+                       same_kind(without_prose(mine), without_prose(wanted));
     --depth_;
     return equal;
 }
 
-/// 5 apples are 5: a word after a number that is no unit says nothing.
+/// 5 apples are 5: a word after a number that is no unit says nothing alone.
 NodeId Matcher::without_prose(NodeId node) {
     const bool prose = arena_.is(node, Kind::quantity) && arena_.at(node).flag;
     return prose ? arena_.child(node, 0) : node;
+}
+
+/// Whether both say what they count or measure, and not the same: 5 boys and 5 girls.
+bool Matcher::counts_other(NodeId answer, NodeId truth) {
+    const NodeId mine = without_prose(answer);
+    const NodeId wanted = without_prose(truth);
+    if (mine == answer && wanted == truth) return false;
+    if (mine != answer && wanted != truth && !same_label(arena_.name(answer), arena_.name(truth))) {
+        return true;
+    }
+    const auto is_measured = [&](NodeId node) {
+        return arena_.is(node, Kind::percent) || unit_of(node).has_value();
+    };
+    const auto names_no_unit = [&](NodeId whole, NodeId inside) {
+        return whole != inside && !is_silent(arena_.name(whole)) && !is_measured(inside);
+    };
+    return (names_no_unit(answer, mine) && is_measured(wanted)) ||
+           (names_no_unit(truth, wanted) && is_measured(mine));
 }
 
 bool Matcher::same_kind(NodeId answer, NodeId truth) {

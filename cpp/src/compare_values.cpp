@@ -65,7 +65,10 @@ bool Matcher::same_based(NodeId answer, NodeId truth) {
 std::optional<std::string> Matcher::unit_of(NodeId node) {
     budget_.spend();
     if (arena_.is(node, Kind::degree)) return "degree";
-    if (arena_.is(node, Kind::quantity)) return std::string(arena_.name(node));
+    if (arena_.is(node, Kind::quantity)) {
+        if (arena_.at(node).flag) return unit_of(arena_.child(node, 0));
+        return std::string(arena_.name(node));
+    }
     const bool product = arena_.is(node, Kind::product);
     if (!product && !arena_.is(node, Kind::sum)) return std::nullopt;
     std::optional<std::string> unit;
@@ -83,6 +86,10 @@ std::optional<std::string> Matcher::unit_of(NodeId node) {
 std::optional<NodeId> Matcher::without_unit(NodeId node, std::string_view target) {
     budget_.spend();
     const bool degree = arena_.is(node, Kind::degree);
+    if (degree && target == "radian") return node;
+    if (arena_.is(node, Kind::quantity) && arena_.at(node).flag) {
+        return without_unit(arena_.child(node, 0), target);
+    }
     if (degree || arena_.is(node, Kind::quantity)) {
         const std::string_view unit = degree ? "degree" : arena_.name(node);
         const auto factor = conversion(unit, target, budget_);
@@ -125,10 +132,12 @@ bool Matcher::same_measure(NodeId answer, NodeId truth) {
     if (!mine && !wanted) return same_percent(answer, truth);
     if (mine && wanted && policy_.units == Policy::Units::same && *mine != *wanted) return false;
     if (!mine && policy_.units == Policy::Units::required) return false;
+    if (arena_.is(mine ? truth : answer, Kind::percent)) return false;  // $5 are not 5%
     // 45 degrees are pi/4; a number without a unit is meant in the truth's unit.
     const bool angle = (mine ? *mine : *wanted) == "degree";
     if (angle && !(mine && wanted) && equal_in_value(answer, truth)) return true;
-    const std::string& unit = wanted ? *wanted : *mine;
+    const bool radians = mine == "radian" || wanted == "radian";
+    const std::string unit = radians ? "radian" : wanted.value_or(mine.value_or(""));
     const auto left = without_unit(answer, unit);
     const auto right = without_unit(truth, unit);
     return left && right && same_percent(*left, *right);

@@ -40,7 +40,11 @@ std::optional<std::string_view> folded(std::uint32_t code) {
         case '~': case 0xA0: case 0x202F: case 0x205F: case 0x3000: return " ";
         case 0x2010: case 0x2011: case 0x2012: case 0x2013: case 0x2212: case 0xFE63: return "-";
         case 0x200B: case 0x200C: case 0x200D: case 0x2060: case 0xFEFF: return "";
-        case 0xA3: case 0xA5: case 0x20AC: case 0x20B9: return "$";
+        case 0xA2: return " cents ";
+        case 0xA3: return "\\pounds ";
+        case 0xA5: return "\\yen ";
+        case 0x20AC: return "\\euro ";
+        case 0x20B9: return "\\rupee ";
         case 0xB0: return "^\\circ ";
         case 0xB2: return "^2";
         case 0xB3: return "^3";

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -25,28 +24,14 @@ struct Truth {
     std::string text;
     NormalForm form;
     std::optional<char> choice;
-    unsigned currencies;
 };
 
 bool is_prose(std::string_view text) { return std::ranges::count(text, ' ') >= kMaxWords; }
 
-/// One bit for each currency that a text names.
-unsigned currencies(std::string_view text) {
-    const auto names = [&](std::initializer_list<std::string_view> words) {
-        return std::ranges::any_of(words,
-                                   [&](std::string_view word) { return text.find(word) != npos; });
-    };
-    const bool cents = names({"cent"}) && !names({"percent", "centi"});
-    return (names({"\\$", "dollar", "USD"}) ? 1U : 0U) | (names({"euro", "\u20AC"}) ? 2U : 0U) |
-           (names({"\\pounds", "\u00A3"}) ? 4U : 0U) |
-           (names({"yen", "yuan", "\u00A5"}) ? 8U : 0U) | (names({"rupee", "\u20B9"}) ? 16U : 0U) |
-           (cents ? 32U : 0U);
-}
-
 std::optional<Truth> read_answer(std::string_view text) {
     NormalForm form = normal_form(text);
     if (form.value.empty()) return std::nullopt;
-    return Truth{std::string(text), std::move(form), choice_letter(text), currencies(text)};
+    return Truth{std::string(text), std::move(form), choice_letter(text)};
 }
 
 std::optional<Truth> read_truth(std::string_view text) {
@@ -78,13 +63,9 @@ bool is_calculation(std::string_view text) {
 /// What the normal forms alone decide: most answers are plain numbers.
 std::optional<Verdict> decide(std::string_view text, const NormalForm& answer, const Truth& truth,
                               const Policy& policy) {
-    // The normal form drops most currencies.
-    const unsigned paid = truth.currencies == 0 ? 0 : currencies(text);
-    if (paid != 0 && paid != truth.currencies) return std::nullopt;
     if (goes_on(text) != goes_on(truth.text)) return std::nullopt;
-    const bool spelled_alike = answer.is_number == truth.form.is_number &&
-                               answer.value == truth.form.value && answer.unit == truth.form.unit;
-    if (spelled_alike || (policy == Policy{} && same(answer, truth.form))) return Verdict::correct;
+    if (answer == truth.form || (policy == Policy{} && same(answer, truth.form)))
+        return Verdict::correct;
     if (is_integer(answer) && is_integer(truth.form)) return Verdict::wrong;
     return std::nullopt;
 }

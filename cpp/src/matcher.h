@@ -67,6 +67,7 @@ private:
     bool is_defined(NodeId node);
     bool is_zero(NodeId node);
     NodeId without_prose(NodeId node);
+    bool counts_other(NodeId answer, NodeId truth);
 
     // values
     bool same_value(NodeId answer, NodeId truth);

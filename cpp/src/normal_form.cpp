@@ -5,8 +5,10 @@
 
 #include "cohort/ascii.h"
 #include "cohort/exact.h"
+#include "cohort/labels.h"
 #include "cohort/number.h"
 #include "cohort/spelling.h"
+#include "cohort/words.h"
 
 namespace cohort {
 namespace {
@@ -40,23 +42,27 @@ std::size_t count_chars(std::string_view text) {
 
 NormalForm normal_form(std::string_view answer) {
     if (answer.size() > kMaxChars && count_chars(answer) > kMaxChars) {
-        return {false, std::string(strip(answer, kSpace)), ""};
+        return {false, std::string(strip(answer, kSpace)), "", ""};
     }
     const std::string folded = fold(answer);
     const std::string_view text = peel(folded);
     if (auto number = read_number(result(text))) {
-        return {true, std::move(number->value), std::move(number->unit)};
+        return {true, std::move(number->value), std::move(number->unit), std::move(number->label)};
     }
-    return {false, text_form(text), ""};
+    return {false, text_form(text), "", ""};
 }
 
 std::string to_string(const NormalForm& form) {
-    const bool apart = !form.unit.empty() && form.unit != "%";
-    return form.value + (apart ? " " : "") + form.unit;
+    if (form.unit.empty() || is_currency(form.unit)) return form.value;
+    return form.value + (form.unit != "%" ? " " : "") + form.unit;
 }
 
 bool same(const NormalForm& answer, const NormalForm& truth) {
     if (answer.is_number != truth.is_number) return false;
+    if (!same_label(answer.label, truth.label)) return false;
+    // 5 points are not 5 cm.
+    if (answer.unit.empty() && !truth.unit.empty() && !is_silent(answer.label)) return false;
+    if (truth.unit.empty() && !answer.unit.empty() && !is_silent(truth.label)) return false;
     if (!answer.unit.empty() && !truth.unit.empty() && answer.unit != truth.unit) return false;
     const bool in_percent = answer.unit == "%";
     if (in_percent == (truth.unit == "%")) return answer.value == truth.value;

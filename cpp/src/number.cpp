@@ -160,7 +160,9 @@ std::optional<Number> read_number(std::string_view text) {
     const bool signed_before = is_one_of(at(text, i), "+-");
     bool negative = at(text, i) == '-';
     i = skip_sign(text, i);
-    if (at(text, i) == '$') i = skip_spaces(text, i + 1);
+    CurrencySign currency = currency_sign(text.substr(i));
+    if (at(text, i) == '$') currency = {"$", 1};
+    i = skip_spaces(text, i + currency.size);
     if (is_one_of(at(text, i), "+-")) {
         if (signed_before) return std::nullopt;
         negative = text[i] == '-';
@@ -174,7 +176,7 @@ std::optional<Number> read_number(std::string_view text) {
         end = power.end;
     }
     if (!value) return std::nullopt;
-    return read_tail(std::move(*value), text.substr(end));
+    return read_tail(std::move(*value), currency.name, text.substr(end));
 }
 
 }  // namespace cohort

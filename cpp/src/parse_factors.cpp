@@ -53,9 +53,10 @@ NodeId Parser::sum(NodeId left) {
     if (terms.size() == 1 || !measured(last) || std::ranges::count_if(terms, measured) != 1) {
         return joined(Kind::sum, mark);
     }
-    scratch_.back() = arena_.child(last, 0);
-    const NodeId whole = joined(Kind::sum, mark);
-    return quantity(whole, arena_.name(last), arena_.at(last).flag);
+    NodeId bare = last;
+    while (measured(bare)) bare = arena_.child(bare, 0);
+    scratch_.back() = bare;
+    return measured_like(joined(Kind::sum, mark), last);
 }
 
 /// Whether a value may stand right behind what was read last: then it is a factor.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cohort/ascii.h"
+#include "cohort/labels.h"
 #include "cohort/words.h"
 #include "parser.h"
 
@@ -15,22 +16,10 @@ int power_word(std::string_view word) {
     return word == "cubic" || word == "cu" ? 3 : 0;
 }
 
-std::string_view currency_name(std::string_view text) {
+std::string currency_name(std::string_view text) {
     if (text.starts_with('\\') && text.size() > 2) text.remove_prefix(1);
-    if (text.starts_with("euro")) return "euro";
     if (text == "pounds") return "gbp";
-    if (text == "yen" || text == "yuan") return text;
-    if (text.starts_with("rupee")) return "rupee";
-    return "$";
-}
-
-std::optional<std::string_view> unit_name(std::string_view word) {
-    if (const auto name = unit_form(word)) return name;
-    if (word.size() > 1) {
-        if (const auto name = unit_form(lowered(word))) return name;  // mL, KG
-    }
-    if (word == "unit" || word == "units") return "unit";
-    return std::nullopt;
+    return unit_form(text).value_or("$");
 }
 
 bool is_prose_word(const Token& token) {
@@ -59,7 +48,7 @@ bool Parser::unit_factor(std::string& name) {
     int exponent = power_word(lowered(peek().text));
     const std::size_t skip = exponent > 0 ? 1 : 0;
     const Token token = peek(skip);
-    const auto unit = unit_name(token.text);
+    const auto unit = unit_of_word(token.text);
     const bool word =
         token.sign == Sign::name || token.sign == Sign::letter || token.sign == Sign::function;
     if (!word || !unit) return false;
@@ -86,23 +75,36 @@ NodeId Parser::quantity(NodeId value, std::string_view unit, bool prose) {
     return node;
 }
 
+/// The value with the unit and the words of another one.
+NodeId Parser::measured_like(NodeId value, NodeId like) {
+    if (!arena_.is(like, Kind::quantity)) return value;
+    const NodeId inside = measured_like(value, arena_.child(like, 0));
+    return quantity(inside, arena_.name(like), arena_.at(like).flag);
+}
+
 /// `5 pm` is `5:00 pm`.
 NodeId Parser::hour(NodeId value, std::string_view half) {
     if (!arena_.is(value, Kind::number)) fail();
     return arena_.word(to_string(arena_, value).append(":00 ").append(half));
 }
 
-/// What is counted, in words that are no unit: `9 chickens`, `12 different ways`.
-NodeId Parser::counted(NodeId value) {
-    if (has_letters(value)) fail();
-    std::string noun;
+/// The words that come next: what is counted.
+std::string Parser::label_words() {
+    std::string text;
     while (is_prose_word(peek())) {
         const std::string word = plain_word(take().text);
         if (is_math_word(word)) fail();  // `7 if n is odd`
-        if (noun.empty() && (word == "am" || word == "pm")) return hour(value, word);
-        noun.append(noun.empty() ? "" : " ").append(word);
+        text.append(text.empty() ? "" : " ").append(word);
     }
-    return quantity(value, noun, true);
+    return text;
+}
+
+/// What is counted, in words that are no unit: `9 chickens`, `12 different ways`.
+NodeId Parser::counted(NodeId value) {
+    if (has_letters(value)) fail();
+    const std::string words = label_words();
+    if (words == "am" || words == "pm") return hour(value, words);
+    return quantity(value, label(words), true);
 }
 
 bool Parser::has_letters(NodeId node) const {
@@ -110,23 +112,32 @@ bool Parser::has_letters(NodeId node) const {
     return std::ranges::any_of(arena_.children(node), [&](NodeId c) { return has_letters(c); });
 }
 
-/// The value with the unit that comes next.
+/// The value with the unit that comes next, and with the words behind it: `5 km north`.
 NodeId Parser::measure(NodeId value) {
     std::string name;
     if (arena_.is(value, Kind::quantity)) {
         name = arena_.name(value);
-        value = arena_.child(value, 0);
         const bool again = sees(Sign::currency) && currency_name(peek().text) == name;
-        if (again) {
-            take();
-        } else if (peek().text != "per") {
-            fail();
-        }
+        if (arena_.at(value).flag || (!again && !is_currency(name) && peek().text != "per")) fail();
+        value = arena_.child(value, 0);
+        if (again) take();
     } else if (sees(Sign::currency)) {
         name = currency_name(take().text);
     } else if (!unit_factor(name)) {
         return counted(value);
     }
+    if (is_currency(name)) {
+        accept(Sign::divide);  // `$5 / hour`
+    } else {
+        further_units(name);
+    }
+    const NodeId node = quantity(value, name);
+    const std::string words = label(label_words());
+    return words.empty() ? node : quantity(node, words, true);
+}
+
+/// `/h`, ` per second`, ` m` behind a unit.
+void Parser::further_units(std::string& name) {
     for (;;) {
         const bool over = sees(Sign::divide) || peek().text == "per";
         const bool times = sees(Sign::times);
@@ -134,20 +145,16 @@ NodeId Parser::measure(NodeId value) {
         const bool unit = (next.sign == Sign::name || next.sign == Sign::letter) &&
                           unit_form(next.text) &&
                           (next.sign == Sign::name || over || next.style == Style::roman);
-        if (!unit) break;
+        if (!unit) return;
         if (over || times) take();
         name += over ? '/' : '*';
         if (!unit_factor(name)) fail();
     }
-    while (sees(Sign::name)) {  // `of carpet`
-        if (is_math_word(plain_word(take().text))) fail();
-    }
-    return quantity(value, name);
 }
 
 /// `$18`, `\$3.5 million`.
 NodeId Parser::currency() {
-    const std::string_view name = currency_name(take().text);
+    const std::string name = currency_name(take().text);
     if (!sees(Sign::number) && !sees(Sign::minus)) fail();
     const bool minus = accept(Sign::minus);
     const NodeId amount = number(true);

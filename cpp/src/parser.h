@@ -155,7 +155,10 @@ private:
     NodeId number_words();
     bool unit_ahead() const;
     NodeId measure(NodeId value);
+    void further_units(std::string& name);
     NodeId counted(NodeId value);
+    std::string label_words();
+    NodeId measured_like(NodeId value, NodeId like);
     NodeId hour(NodeId value, std::string_view half);
     bool has_letters(NodeId node) const;
     bool unit_factor(std::string& name);

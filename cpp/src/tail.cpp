@@ -1,5 +1,6 @@
 #include "cohort/ascii.h"
 #include "cohort/exact.h"
+#include "cohort/labels.h"
 #include "cohort/number.h"
 #include "cohort/number_words.h"
 #include "cohort/spelling.h"
@@ -15,12 +16,6 @@ struct Unit {
     std::string name;
     std::size_t end = 0;
 };
-
-std::optional<View> unit_name(View word) {
-    if (const auto name = unit_form(word)) return name;
-    if (word.size() < 2) return std::nullopt;
-    return unit_form(lowered(word));
-}
 
 /// `^2`, `^{3}`: the digit and its end; the end is `start` when there is none.
 struct Exponent {
@@ -49,7 +44,7 @@ Unit match_per(View text, std::size_t start) {
     if (text.substr(start).starts_with(" per ")) word = start + 5;
     if (word == npos) return {};
     const std::size_t end = skip_letters(text, word);
-    const auto name = unit_name(text.substr(word, end - word));
+    const auto name = unit_of_word(text.substr(word, end - word));
     if (!name) return {};
     const Exponent exponent = match_exponent(text, end);
     return {with_exponent(*name, exponent.digit), exponent.end};
@@ -72,8 +67,9 @@ Unit match_named(View text, bool wrapped) {
         power = '\0';
     }
     const View word = text.substr(start, end - start);
-    const auto name = unit_name(word);
+    const auto name = unit_of_word(word);
     if (!name || (is_lone_unit(word) && !wrapped)) return {};
+    if (is_currency(*name)) return {*name, end};
     const Exponent exponent = match_exponent(text, end);
     const std::string unit = with_exponent(*name, exponent.digit != '\0' ? exponent.digit : power);
     const Unit per = match_per(text, exponent.end);
@@ -86,7 +82,13 @@ Unit match_unit(View text, bool wrapped) {
     const std::size_t start = skip_spaces(text, 0);
     const View rest = text.substr(start);
     if (rest.starts_with('%')) return {"%", start + 1};
-    if (rest.starts_with("percent") && !is_letter(at(rest, 7))) return {"%", start + 7};
+    for (const View percent : {View("percent"), View("percentage"), View("pct")}) {
+        const bool ends = !is_letter(at(rest, percent.size()));
+        if (rest.starts_with(percent) && ends) return {"%", start + percent.size()};
+    }
+    if (const CurrencySign sign = currency_sign(rest); sign.size > 0) {
+        return {std::string(sign.name), start + sign.size};
+    }
     if (!rest.starts_with("^\\circ")) return match_named(text, wrapped);
     const std::size_t scale = skip_spaces(text, start + 6);
     const char letter = at(text, scale);
@@ -126,12 +128,23 @@ std::size_t match_closing(View text) {
 
 }  // namespace
 
-std::optional<Number> read_tail(std::string value, std::string_view tail) {
+CurrencySign currency_sign(std::string_view text) {
+    if (at(text, 0) != '\\') return {};
+    const std::size_t end = skip_letters(text, 1);
+    const View command = text.substr(1, end - 1);
+    if (command == "pounds") return {"gbp", end};
+    const bool known = command == "euro" || command == "rupee" || command == "yen";
+    return known ? CurrencySign{command, end} : CurrencySign{};
+}
+
+std::optional<Number> read_tail(std::string value, std::string_view currency,
+                                std::string_view tail) {
     const std::string plain = unwrap(tail);
     const bool wrapped = plain != tail;
     View rest = plain;
     bool apart = wrapped || (!rest.empty() && is_one_of(rest[0], " ,;:("));
     if (const std::size_t closing = match_closing(rest); closing != 0) {
+        if (rest.substr(0, closing) == currency) currency = "";  // `$5$` is a formula
         rest.remove_prefix(closing);
         apart = true;
     }
@@ -145,9 +158,16 @@ std::optional<Number> read_tail(std::string value, std::string_view tail) {
         rest.remove_prefix(word_end);
     }
     Unit unit = match_unit(rest, wrapped);
-    if (!is_prose(rest.substr(unit.end))) return std::nullopt;
-    if (unit.name.empty() && !apart && !rest.empty()) return std::nullopt;
-    return Number{std::move(value), std::move(unit.name)};
+    const bool lone = unit.name.empty() && !apart && !rest.empty();
+    if (unit.name.empty()) unit.name = currency;
+    rest.remove_prefix(unit.end);
+    if (const std::size_t slash = skip_spaces(rest, 0);
+        is_currency(unit.name) && at(rest, slash) == '/') {
+        const std::size_t below = skip_spaces(rest, slash + 1);  // `$5/hour`
+        if (is_letter(at(rest, below))) rest.remove_prefix(below);
+    }
+    if (lone || !is_prose(rest)) return std::nullopt;
+    return Number{std::move(value), std::move(unit.name), label(rest)};
 }
 
 }  // namespace cohort

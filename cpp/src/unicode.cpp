@@ -16,7 +16,7 @@ struct Spelling {
 // Sorted by code point.
 // clang-format off
 constexpr std::array kSpellings{
-    Spelling{0xA0, " "}, Spelling{0xA3, "\\pounds "}, Spelling{0xA5, "\\yen "},
+    Spelling{0xA0, " "}, Spelling{0xA2, "\\text{ cents}"}, Spelling{0xA3, "\\pounds "}, Spelling{0xA5, "\\yen "},
     Spelling{0xB0, "^{\\circ}"}, Spelling{0xB1, "\\pm "}, Spelling{0xB5, "\\mu "},
     Spelling{0xB7, "\\cdot "}, Spelling{0xBC, "\\frac{1}{4}"}, Spelling{0xBD, "\\frac{1}{2}"},
     Spelling{0xBE, "\\frac{3}{4}"}, Spelling{0xD7, "\\times "}, Spelling{0xF7, "\\div "},

@@ -30,39 +30,6 @@ constexpr std::array kWrappers{
     "underline"sv,
 };
 
-constexpr std::array kUnits{
-    Entry{"L", "l"}, Entry{"cent", "cent"}, Entry{"centimeter", "cm"}, Entry{"centimeters", "cm"},
-    Entry{"centimetre", "cm"}, Entry{"centimetres", "cm"}, Entry{"cents", "cent"},
-    Entry{"cm", "cm"}, Entry{"day", "day"}, Entry{"days", "day"}, Entry{"degree", "degree"},
-    Entry{"degrees", "degree"}, Entry{"feet", "foot"}, Entry{"foot", "foot"}, Entry{"ft", "foot"},
-    Entry{"g", "g"}, Entry{"gal", "gallon"}, Entry{"gallon", "gallon"}, Entry{"gallons", "gallon"},
-    Entry{"gram", "g"}, Entry{"grams", "g"}, Entry{"h", "hour"}, Entry{"hour", "hour"},
-    Entry{"hours", "hour"}, Entry{"hr", "hour"}, Entry{"hrs", "hour"}, Entry{"in", "inch"},
-    Entry{"inch", "inch"}, Entry{"inches", "inch"}, Entry{"kg", "kg"}, Entry{"kilogram", "kg"},
-    Entry{"kilograms", "kg"}, Entry{"kilometer", "km"}, Entry{"kilometers", "km"},
-    Entry{"kilometre", "km"}, Entry{"kilometres", "km"}, Entry{"km", "km"},
-    Entry{"kph", "km/hour"}, Entry{"l", "l"}, Entry{"lb", "pound"}, Entry{"lbs", "pound"},
-    Entry{"liter", "l"}, Entry{"liters", "l"}, Entry{"litre", "l"}, Entry{"litres", "l"},
-    Entry{"m", "m"}, Entry{"meter", "m"}, Entry{"meters", "m"}, Entry{"metre", "m"},
-    Entry{"metres", "m"}, Entry{"mg", "mg"}, Entry{"mi", "mile"}, Entry{"mile", "mile"},
-    Entry{"miles", "mile"}, Entry{"milligram", "mg"}, Entry{"milligrams", "mg"},
-    Entry{"milliliter", "ml"}, Entry{"milliliters", "ml"}, Entry{"millilitre", "ml"},
-    Entry{"millilitres", "ml"}, Entry{"millimeter", "mm"}, Entry{"millimeters", "mm"},
-    Entry{"millimetre", "mm"}, Entry{"millimetres", "mm"}, Entry{"min", "minute"},
-    Entry{"mins", "minute"}, Entry{"minute", "minute"}, Entry{"minutes", "minute"},
-    Entry{"ml", "ml"}, Entry{"mm", "mm"}, Entry{"month", "month"}, Entry{"months", "month"},
-    Entry{"mph", "mile/hour"}, Entry{"ounce", "ounce"}, Entry{"ounces", "ounce"},
-    Entry{"oz", "ounce"}, Entry{"pound", "pound"}, Entry{"pounds", "pound"}, Entry{"s", "second"},
-    Entry{"sec", "second"}, Entry{"second", "second"}, Entry{"seconds", "second"},
-    Entry{"secs", "second"}, Entry{"week", "week"}, Entry{"weeks", "week"}, Entry{"yard", "yard"},
-    Entry{"yards", "yard"}, Entry{"yd", "yard"}, Entry{"year", "year"}, Entry{"years", "year"},
-    Entry{"yr", "year"}, Entry{"yrs", "year"},
-};
-
-constexpr std::array kLoneUnits{
-    "L"sv, "g"sv, "h"sv, "in"sv, "l"sv, "m"sv, "s"sv,
-};
-
 struct Scale {
     std::string_view word;
     int exponent;
@@ -76,8 +43,8 @@ constexpr std::array kMathWords{
     "and"sv, "base"sv, "below"sv, "between"sv, "billion"sv, "choose"sv, "cos"sv, "cot"sv, "csc"sv,
     "cubed"sv, "dozen"sv, "dozens"sv, "eighth"sv, "eighths"sv, "except"sv, "exp"sv, "factorial"sv,
     "fifth"sv, "fifths"sv, "fourth"sv, "fourths"sv, "half"sv, "halves"sv, "hundred"sv,
-    "hundredth"sv, "hundredths"sv, "if"sv, "incorrect"sv, "infinity"sv, "infty"sv, "less"sv, "ln"sv,
-    "log"sv, "maybe"sv, "million"sv, "minus"sv, "mod"sv, "modulo"sv, "more"sv, "negative"sv,
+    "hundredth"sv, "hundredths"sv, "if"sv, "incorrect"sv, "infinity"sv, "infty"sv, "least"sv, "less"sv,
+    "ln"sv, "log"sv, "maybe"sv, "million"sv, "minus"sv, "mod"sv, "modulo"sv, "more"sv, "most"sv, "negative"sv,
     "ninth"sv, "ninths"sv, "not"sv, "or"sv, "otherwise"sv, "over"sv, "perhaps"sv, "pi"sv, "plus"sv,
     "possibly"sv, "quarter"sv, "quarters"sv, "remainder"sv, "root"sv, "sec"sv, "seventh"sv,
     "sevenths"sv, "sin"sv, "sixth"sv, "sixths"sv, "sqrt"sv, "squared"sv, "tan"sv, "tenth"sv,
@@ -92,8 +59,6 @@ constexpr std::array kShortWords{
 
 static_assert(std::ranges::is_sorted(kLooseCommands, {}, &Entry::form));
 static_assert(std::ranges::is_sorted(kWrappers));
-static_assert(std::ranges::is_sorted(kUnits, {}, &Entry::form));
-static_assert(std::ranges::is_sorted(kLoneUnits));
 static_assert(std::ranges::is_sorted(kMathWords));
 static_assert(std::ranges::is_sorted(kShortWords));
 
@@ -111,10 +76,6 @@ std::optional<std::string_view> loose_command(std::string_view name) {
 }
 
 bool is_wrapper(std::string_view name) { return std::ranges::binary_search(kWrappers, name); }
-
-std::optional<std::string_view> unit_form(std::string_view form) { return find(kUnits, form); }
-
-bool is_lone_unit(std::string_view form) { return std::ranges::binary_search(kLoneUnits, form); }
 
 std::optional<int> scale_exponent(std::string_view word) {
     for (const Scale& scale : kScales) {

@@ -31,6 +31,10 @@ void units() {
     CHECK_EQUAL(normalized("15\\mbox{ cm}^2"), "15 cm^2");
     CHECK_EQUAL(normalized("64 square feet"), "64 foot^2");
     CHECK_EQUAL(normalized("60 miles per hour"), "60 mile/hour");
+    CHECK_EQUAL(normalized("2 milliliters"), "2 ml");
+    CHECK_EQUAL(normalized("5 \\text{ kPa}"), "5 kPa");
+    CHECK_EQUAL(normalized("7 square units"), "7 unit^2");
+    CHECK_EQUAL(normalized("5 nm"), "5 nm");  // n m?
     CHECK_EQUAL(normalized("3m"), "3m");
     CHECK_EQUAL(normalized("3 \\text{m}"), "3 m");
 }
@@ -38,6 +42,22 @@ void units() {
 void equality() {
     CHECK_EQUAL(same("5 cm", "5"), true);
     CHECK_EQUAL(same("5 cm", "5 m"), false);
+    CHECK_EQUAL(same("18 dollars", "18"), true);
+    CHECK_EQUAL(same("\\$18", "18 dollars a day"), true);
+    CHECK_EQUAL(same("\\$18", "18 euros"), false);
+    CHECK_EQUAL(same("\xC2\xA3"
+                     "5",
+                     "5 pounds"),
+                false);  // as texts; compare.h knows more
+    CHECK_EQUAL(same("5 red apples", "5 apples"), true);
+    CHECK_EQUAL(same("5 children in total", "5 kids"), true);
+    CHECK_EQUAL(same("5 different ways", "5 possible ways"), true);
+    CHECK_EQUAL(same("5 boys", "5 girls"), false);
+    CHECK_EQUAL(same("5 points", "5 cm"), false);
+    CHECK_EQUAL(same("5 km north", "5 km"), true);
+    CHECK_EQUAL(same("5 km north", "5 km south"), false);
+    CHECK_EQUAL(same("5% increase", "5% decrease"), false);
+    CHECK_EQUAL(same("$5/hour", "$5 per day"), false);
     CHECK_EQUAL(same("25%", "0.25"), true);
     CHECK_EQUAL(same("0.25%", "0.25"), false);
     CHECK_EQUAL(same("0.25", "25%"), true);

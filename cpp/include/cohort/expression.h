@@ -38,7 +38,7 @@ enum class Kind : std::uint8_t {
     percent,     // of its child: 25 for `25\%`
     degree,      // of its child: 45 for `45^\circ`
     quantity,    // child with the unit `name` in the spelling of units.h: `cm^2`, `km/hour`, `$`;
-                 // `flag` when it is no unit but what is counted: `chickens`
+                 // `flag` when it is no unit but what is counted, in the words of labels.h
     based,       // digits with a base: child is the value, `index` the base, `name` the digits
     // Several things
     tuple,       // (a, b): ordered

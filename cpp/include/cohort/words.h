@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace cohort {
@@ -13,10 +14,16 @@ std::optional<std::string_view> loose_command(std::string_view name);
 bool is_wrapper(std::string_view name);
 
 /// The name of a unit, from one of its exact forms.
-std::optional<std::string_view> unit_form(std::string_view form);
+std::optional<std::string> unit_form(std::string_view form);
+
+/// The same for a word in any case: `KG`, `mL`.
+std::optional<std::string> unit_of_word(std::string_view word);
 
 /// Units only inside `\text{}` or after `per`: elsewhere they are a word or a variable.
 bool is_lone_unit(std::string_view form);
+
+/// A unit that may stand before its number, and that a normal form does not spell out.
+bool is_currency(std::string_view unit);
 
 /// The power of ten that a word multiplies by; `word` in lower case, as in the next two.
 std::optional<int> scale_exponent(std::string_view word);
