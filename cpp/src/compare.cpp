@@ -18,6 +18,7 @@ constexpr int kMaxNesting = 24;  // of lists in names in sets ...
 struct Context {
     std::string variables;
     bool intervals = false;
+    bool measured = false;
 };
 
 bool is_statement(const Arena& arena, NodeId node) {
@@ -37,6 +38,7 @@ Context context_of(const Arena& arena, NodeId truth, Budget& budget) {
         if (arena.is(node, Kind::symbol) && arena.name(node).size() == 1) {
             context.variables += arena.name(node);
         }
+        context.measured = context.measured || arena.is(node, Kind::quantity);
         context.intervals =
             context.intervals || arena.is(node, Kind::interval) || arena.is(node, Kind::unite);
         return false;
@@ -207,6 +209,7 @@ Comparison compare_answers(std::string_view answer, std::string_view truth, cons
     try {
         reading.variables = context.variables;
         reading.intervals = context.intervals;
+        reading.measured = context.measured;
         const auto mine = parse(answer, reading, arena, budget);
         if (!mine) return Comparison::unparsable_answer;
         if (Matcher(arena, policy, budget).matches(*mine, *wanted)) return Comparison::equal;

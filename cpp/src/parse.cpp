@@ -57,13 +57,19 @@ bool Parser::at_list_end() const {
 
 /// One or more of `,`, `;`, `and`, `or`; `, and` is one separator.
 bool Parser::separator(Joints& joints) {
-    bool found = accept(Sign::comma) || accept(Sign::semicolon);
+    bool found = accept(Sign::comma) || accept(Sign::semicolon) || domain_ahead();
     if (accept(Sign::conjunction)) {
         joints.both = found = true;
     } else if (accept(Sign::disjunction)) {
         joints.either = found = true;
     }
     return found;
+}
+
+/// `(n \in \mathbb{Z})` behind a value.
+bool Parser::domain_ahead() const {
+    return sees(Sign::open_paren) && peek().spaced && sees(Sign::letter, 1) &&
+           sees(Sign::relation, 2) && peek(2).code == static_cast<std::uint8_t>(Relation::in);
 }
 
 Joints Parser::items() {
@@ -96,8 +102,11 @@ NodeId Parser::shared_left(std::size_t mark, Joints joints) {
     const auto words = std::ranges::count_if(rest, is_word) + (is_word(first) ? 1 : 0);
     if (words > 0 && static_cast<std::size_t>(words) <= rest.size()) fail();
     const bool several = !rest.empty();
-    const NodeId node = joined(Kind::list, mark);
-    if (several) {
+    const auto is_interval = [&](NodeId id) { return arena_.is(id, Kind::interval); };
+    const bool united = joints.either && several &&
+                        std::ranges::all_of(std::span(scratch_).subspan(mark), is_interval);
+    const NodeId node = joined(united ? Kind::unite : Kind::list, mark);
+    if (several && !united) {
         arena_.at(node).flag = joints.either;
         arena_.at(node).flag2 = joints.both;
     }
@@ -122,9 +131,39 @@ NodeId Parser::answer() {
         }
         if (which != Relation::equal && which != Relation::approx) fail();
     }
-    const NodeId node = list();
+    const NodeId node = qualified(list());
     expect(Sign::end);
     return node;
+}
+
+/// `f(x) = x for all real x` says no more than f(x) = x; `for integer k` says what k is.
+NodeId Parser::qualified(NodeId node) {
+    if (!qualifier_ahead()) return node;
+    take();
+    const bool all = accept_word("all") || accept_word("every") || accept_word("any");
+    const bool real = accept_word("real");
+    const bool integer = !real && (accept_word("integer") || accept_word("integers"));
+    if ((!all && !integer) || !sees(Sign::letter)) fail();
+    const NodeId variable = letter();
+    if (!sees(Sign::end)) fail();
+    if (!integer) return node;
+    const NodeId set = arena_.make(Kind::number_set);
+    arena_.set_name(set, "Z");
+    const NodeId domain = arena_.relation(Relation::in, variable, set);
+    return arena_.make(Kind::list, std::array{node, domain});
+}
+
+bool Parser::accept_word(std::string_view word) {
+    const bool found = sees(Sign::name) && peek().text == word;
+    if (found) take();
+    return found;
+}
+
+bool Parser::qualifier_ahead() const {
+    if (peek().text != "for" || !sees(Sign::name)) return false;
+    const std::string_view next = peek(1).text;
+    return next == "all" || next == "every" || next == "any" || next == "integer" ||
+           next == "integers";
 }
 
 namespace {
@@ -135,7 +174,23 @@ constexpr std::size_t kMaxText = 16384;  // bytes of an answer
 std::string_view trimmed(std::string_view text) {
     text = strip(text, " \t\r\n*`\"");
     const std::string_view rest = strip_right(text, ".,;:? \t\r\n*`\"");
+    if (rest.ends_with("\\\\")) return strip_right(rest, " \\");  // the end of a line
     return text.ends_with("...") || rest.ends_with('\\') || rest.ends_with("\\right") ? text : rest;
+}
+
+/// The tokens behind `The answer is`, `Answer:`; all of them when nothing else stands there.
+std::span<Token> without_lead(std::span<Token> tokens) {
+    std::size_t i = 0;
+    const auto accept = [&](std::string_view word) {
+        const bool found = i < tokens.size() && lowered(tokens[i].text) == word;
+        i += found ? 1 : 0;
+        return found;
+    };
+    accept("the");
+    accept("final");
+    if (!accept("answer")) return tokens;
+    if (const bool is = accept("is"); !accept(":") && !is) return tokens;
+    return i + 1 < tokens.size() ? tokens.subspan(i) : tokens;
 }
 
 std::optional<NodeId> parse_tokens(std::string_view text, const Reading& reading, Arena& arena,
@@ -144,7 +199,7 @@ std::optional<NodeId> parse_tokens(std::string_view text, const Reading& reading
     tokenize(text, reading, budget, tokens);
     if (tokens.size() == 1) return std::nullopt;
     try {
-        return Parser(tokens, reading, arena, budget).answer();
+        return Parser(without_lead(tokens), reading, arena, budget).answer();
     } catch (const NotUnderstood&) {
         return prose(text, tokens, arena);
     }

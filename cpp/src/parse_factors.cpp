@@ -62,9 +62,10 @@ NodeId Parser::sum(NodeId left) {
 /// Whether a value may stand right behind what was read last: then it is a factor.
 bool Parser::implicit_factor(NodeId left) {
     if (!starts_value(peek())) return false;
-    if (sees(Sign::number)) return tokens_[next_ - 1].sign == Sign::close_paren;
+    const Sign before = tokens_[next_ - 1].sign;
+    if (sees(Sign::number)) return before == Sign::close_paren || before == Sign::bang;
     // `[5][0]` is no product.
-    if (sees(Sign::open_bracket)) return tokens_[next_ - 1].sign != Sign::close_bracket;
+    if (sees(Sign::open_bracket)) return before != Sign::close_bracket;
     return !arena_.is(left, Kind::word);
 }
 
@@ -177,7 +178,9 @@ NodeId Parser::postfix(NodeId node) {
     for (;;) {
         const bool braced = sees(Sign::open_brace, 1) && sees(Sign::close_brace, 3);
         const Token inner = peek(braced ? 2 : 1);
-        if (sees(Sign::power) && (inner.sign == Sign::circle || inner.sign == Sign::degree)) {
+        const bool letter_o = inner.text == "o" && !is_one_of('o', reading_.variables);
+        if (sees(Sign::power) &&
+            (inner.sign == Sign::circle || inner.sign == Sign::degree || letter_o)) {
             next_ += braced ? 4 : 2;
             node = degrees(node);
         } else if (sees(Sign::power) && is_ordinal_end(inner.text)) {
@@ -217,6 +220,13 @@ bool Parser::ends_digits_in_parens() const {
 
 NodeId Parser::degrees(NodeId node) {
     const Token token = peek();
+    // 30^\circ 30': sixtieths
+    if (sees(Sign::number) && sees(Sign::prime, 1) && !sees(Sign::prime, 2)) {
+        const NodeId part = arena_.quotient(literal(take().text), arena_.number(60));
+        take();
+        node = arena_.make(Kind::sum, std::array{node, part});
+        return arena_.make(Kind::degree, std::array{node});
+    }
     const bool celsius = token.text == "C" || token.text == "Celsius" || token.text == "celsius";
     const bool other = token.text == "F" || token.text == "Fahrenheit";
     if (!celsius && !other) return arena_.make(Kind::degree, std::array{node});

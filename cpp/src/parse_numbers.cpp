@@ -105,6 +105,7 @@ NodeId Parser::number(bool mixed) {
         }
     }
     if (sees(Sign::subscript)) return based(token);
+    if (const auto node = base_in_words(token)) return *node;
     if (!mixed) return literal(token.text);
     if (!point && fraction_ahead()) return mixed_number(token);
     NodeId node = literal(token.text);
@@ -224,6 +225,20 @@ NodeId Parser::repeating(const Token& token) {
 NodeId Parser::based(const Token& token) {
     take();
     const std::string text = script();
+    return in_base(token, strip(text, "{()}"));
+}
+
+/// `2516 base 8`, `2516 (base 8)`.
+std::optional<NodeId> Parser::base_in_words(const Token& token) {
+    const std::size_t paren = sees(Sign::open_paren) ? 1 : 0;
+    if (peek(paren).text != "base" || !sees(Sign::name, paren)) return std::nullopt;
+    next_ += paren + 1;
+    const std::string_view base = take().text;
+    if (paren > 0) expect(Sign::close_paren);
+    return in_base(token, base);
+}
+
+NodeId Parser::in_base(const Token& token, std::string_view text) {
     auto base = small_integer(text);
     if (!base) {
         const auto word = number_word(lowered(text));

@@ -7,6 +7,7 @@
 namespace cohort {
 
 Level Parser::level_of(const Token& token) const {
+    if (domain_ahead() || qualifier_ahead()) return Level::none;
     switch (token.sign) {
         case Sign::relation:
             return token.code == static_cast<std::uint8_t>(Relation::implies) ? Level::implies

@@ -4,6 +4,7 @@
 
 #include "cohort/ascii.h"
 #include "cohort/labels.h"
+#include "cohort/units.h"
 #include "cohort/words.h"
 #include "parser.h"
 
@@ -31,6 +32,9 @@ bool is_prose_word(const Token& token) {
 bool Parser::unit_ahead() const {
     const Token& token = peek();
     if (token.sign == Sign::name || token.sign == Sign::currency) return true;
+    if (unit_fraction_ahead()) return true;
+    const bool group = token.sign == Sign::open_brace && peek(1).style == Style::roman;
+    if (group && sees(Sign::letter, 1) && unit_form(peek(1).text)) return true;
     const bool behind_number = tokens_[next_ - 1].sign == Sign::number;
     if (token.sign == Sign::function && (token.text == "min" || token.text == "sec")) {
         return behind_number && !starts_value(peek(1));
@@ -39,8 +43,18 @@ bool Parser::unit_ahead() const {
     if (token.style == Style::roman) return true;
     // A lone letter is a unit only where it looks like nothing else: `5 m/s`.
     const bool variable = is_one_of(token.text[0], reading_.variables);
+    if (reading_.measured && !variable && behind_number && sees(Sign::end, 1)) return true;
     return !variable && behind_number && token.spaced && sees(Sign::divide, 1) &&
            (peek(2).text == "s" || peek(2).text == "h") && !sees(Sign::letter, 3);
+}
+
+/// `\frac{\text{km}}{\text{h}}`.
+bool Parser::unit_fraction_ahead() const {
+    const auto is_unit = [&](std::size_t k) {
+        return sees(Sign::open_brace, k) && sees(Sign::close_brace, k + 2) &&
+               peek(k + 1).style == Style::roman && unit_form(peek(k + 1).text);
+    };
+    return sees(Sign::frac) && is_unit(1) && is_unit(4);
 }
 
 /// One unit with its power; `^2`, `squared` and `square` say the same.
@@ -123,17 +137,41 @@ NodeId Parser::measure(NodeId value) {
         if (again) take();
     } else if (sees(Sign::currency)) {
         name = currency_name(take().text);
-    } else if (!unit_factor(name)) {
-        return counted(value);
+    } else if (unit_fraction_ahead()) {
+        name = *unit_form(peek(2).text) + '/' + *unit_form(peek(5).text);
+        next_ += 7;
+    } else {
+        const bool group = accept(Sign::open_brace);
+        if (!unit_factor(name)) return counted(value);
+        further_units(name);
+        if (group) expect(Sign::close_brace);
     }
     if (is_currency(name)) {
         accept(Sign::divide);  // `$5 / hour`
     } else {
         further_units(name);
     }
-    const NodeId node = quantity(value, name);
+    const NodeId node = with_smaller(quantity(value, name), name);
     const std::string words = label(label_words());
     return words.empty() ? node : quantity(node, words, true);
+}
+
+/// `1 hour 30 minutes`, `5 feet and 6 inches`.
+NodeId Parser::with_smaller(NodeId node, std::string_view name) {
+    constexpr std::array kCompound{"day", "foot", "hour", "minute", "pound", "week", "year"};
+    const std::size_t skip = sees(Sign::conjunction) ? 1 : 0;
+    if (!sees(Sign::number, skip) || std::ranges::find(kCompound, name) == kCompound.end()) {
+        return node;
+    }
+    const auto unit = unit_of_word(peek(skip + 1).text);
+    const auto factor = unit ? conversion(name, *unit, budget_) : std::nullopt;
+    if (!factor || *factor <= Rational(1)) return node;
+    next_ += skip;
+    const NodeId value = literal(take().text);
+    std::string smaller;
+    if (!unit_factor(smaller)) fail();
+    const NodeId rest = with_smaller(quantity(value, smaller), smaller);
+    return arena_.make(Kind::sum, std::array{node, rest});
 }
 
 /// `/h`, ` per second`, ` m` behind a unit.
@@ -142,8 +180,9 @@ void Parser::further_units(std::string& name) {
         const bool over = sees(Sign::divide) || peek().text == "per";
         const bool times = sees(Sign::times);
         const Token& next = peek(over || times ? 1 : 0);
-        const bool unit = (next.sign == Sign::name || next.sign == Sign::letter) &&
-                          unit_form(next.text) &&
+        const bool word = next.sign == Sign::name || next.sign == Sign::letter ||
+                          (next.sign == Sign::function && over);  // km/min
+        const bool unit = word && unit_form(next.text) &&
                           (next.sign == Sign::name || over || next.style == Style::roman);
         if (!unit) return;
         if (over || times) take();

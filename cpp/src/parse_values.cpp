@@ -21,11 +21,7 @@ NodeId Parser::value() {
         case Sign::figure: return figure();
         case Sign::big: return big();
         case Sign::begin: return environment();
-        case Sign::number_set: {
-            const NodeId node = arena_.make(Kind::number_set);
-            arena_.set_name(node, take().text);
-            return node;
-        }
+        case Sign::number_set: return number_set();
         case Sign::empty_set: take(); return arena_.make(Kind::set);
         case Sign::currency: return currency();
         case Sign::subscript: return chosen();
@@ -41,6 +37,32 @@ NodeId Parser::value() {
         case Sign::double_bar: return bars(peek().sign);
         default: fail();
     }
+}
+
+/// `\mathbb{R}`, and `\mathbb{R}_{>0}` as the interval that it is.
+NodeId Parser::number_set() {
+    const Token token = take();
+    if (token.text == "R" && sees(Sign::subscript)) {
+        take();
+        const bool braced = accept(Sign::open_brace);
+        const Token sign = take();
+        const auto which = static_cast<Relation>(sign.code);
+        const bool closed = which == Relation::greater_equal;
+        const bool above = sign.sign == Sign::relation && (closed || which == Relation::greater);
+        if (!above || take().text != "0" || (braced && !accept(Sign::close_brace))) fail();
+        return positive(closed);
+    }
+    const NodeId node = arena_.make(Kind::number_set);
+    arena_.set_name(node, token.text);
+    return node;
+}
+
+/// (0, \infty), or [0, \infty).
+NodeId Parser::positive(bool with_zero) {
+    const std::array ends{arena_.number(0), arena_.constant(Constant::infinity)};
+    const NodeId node = arena_.make(Kind::interval, ends);
+    arena_.at(node).flag = with_zero;
+    return node;
 }
 
 NodeId Parser::constant() {

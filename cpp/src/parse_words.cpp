@@ -15,6 +15,55 @@ std::optional<NumberWord> number_in(const Token& token) {
     return token.sign == Sign::name ? number_word(lowered(token.text)) : std::nullopt;
 }
 
+struct Phrase {
+    std::string_view phrase;
+    char set;  // of numbers; 0: the empty set; '?': no value; '>', '+': from 0, or with it
+};
+constexpr Phrase kPhrases[] = {
+    {"all real numbers", 'R'},
+    {"all reals", 'R'},
+    {"real numbers", 'R'},
+    {"reals", 'R'},
+    {"any real number", 'R'},
+    {"set of real numbers", 'R'},
+    {"set of all real numbers", 'R'},
+    {"all real values", 'R'},
+    {"every real number", 'R'},
+    {"all integers", 'Z'},
+    {"integers", 'Z'},
+    {"any integer", 'Z'},
+    {"set of integers", 'Z'},
+    {"set of all integers", 'Z'},
+    {"complex numbers", 'C'},
+    {"all complex numbers", 'C'},
+    {"rational numbers", 'Q'},
+    {"all rational numbers", 'Q'},
+    {"natural numbers", 'N'},
+    {"all natural numbers", 'N'},
+    {"positive real numbers", '>'},
+    {"positive reals", '>'},
+    {"all positive real numbers", '>'},
+    {"nonnegative real numbers", '+'},
+    {"all nonnegative real numbers", '+'},
+    {"there is no solution", 0},
+    {"there are no solutions", 0},
+    {"there is no real solution", 0},
+    {"there are no real solutions", 0},
+    {"no solution", 0},
+    {"no solutions", 0},
+    {"no real solution", 0},
+    {"no real solutions", 0},
+    {"empty set", 0},
+    {"null set", 0},
+    {"has no solution", 0},
+    {"has no solutions", 0},
+    {"no such solution", 0},
+    {"does not exist", '?'},
+    {"dne", '?'},
+    {"not defined", '?'},
+    {"is undefined", '?'},
+};
+
 }  // namespace
 
 std::string plain_word(std::string_view text) {
@@ -81,49 +130,11 @@ NodeId Parser::number_words() {
 
 /// A phrase that says a set or a value, else one word.
 NodeId Parser::phrase(std::string_view text) {
-    struct Phrase {
-        std::string_view phrase;
-        char set;  // of numbers; 0: the empty set; '?': no value
-    };
-    static constexpr Phrase kPhrases[] = {
-        {"all real numbers", 'R'},
-        {"all reals", 'R'},
-        {"real numbers", 'R'},
-        {"reals", 'R'},
-        {"any real number", 'R'},
-        {"set of real numbers", 'R'},
-        {"set of all real numbers", 'R'},
-        {"all real values", 'R'},
-        {"every real number", 'R'},
-        {"all integers", 'Z'},
-        {"integers", 'Z'},
-        {"any integer", 'Z'},
-        {"set of integers", 'Z'},
-        {"set of all integers", 'Z'},
-        {"complex numbers", 'C'},
-        {"all complex numbers", 'C'},
-        {"rational numbers", 'Q'},
-        {"all rational numbers", 'Q'},
-        {"natural numbers", 'N'},
-        {"all natural numbers", 'N'},
-        {"no solution", 0},
-        {"no solutions", 0},
-        {"no real solution", 0},
-        {"no real solutions", 0},
-        {"empty set", 0},
-        {"null set", 0},
-        {"has no solution", 0},
-        {"has no solutions", 0},
-        {"no such solution", 0},
-        {"does not exist", '?'},
-        {"dne", '?'},
-        {"not defined", '?'},
-        {"is undefined", '?'},
-    };
     if (text.starts_with("the ")) text.remove_prefix(4);
     for (const Phrase& meaning : kPhrases) {
         if (meaning.phrase != text) continue;
         if (meaning.set == 0) return arena_.make(Kind::set);
+        if (meaning.set == '>' || meaning.set == '+') return positive(meaning.set == '+');
         if (meaning.set == '?') return arena_.word("undefined");
         const NodeId node = arena_.make(Kind::number_set);
         arena_.set_name(node, std::string_view(&meaning.set, 1));

@@ -57,6 +57,10 @@ private:
     void expect(Sign sign);
     bool separator(Joints& joints);
     bool at_list_end() const;
+    bool domain_ahead() const;
+    bool qualifier_ahead() const;
+    bool accept_word(std::string_view word);
+    NodeId qualified(NodeId node);
     Joints items();  // onto the scratch
     NodeId list();
     NodeId shared_left(std::size_t mark, Joints joints);
@@ -99,6 +103,8 @@ private:
     std::size_t inverse_ahead() const;
     std::string script();  // a subscript as a part of a name
     NodeId figure();
+    NodeId number_set();
+    NodeId positive(bool with_zero);
     NodeId accented();
     NodeId chosen();
 
@@ -108,6 +114,8 @@ private:
     NodeId repeating(const Token& token);
     std::string repeated_block();
     NodeId based(const Token& token);
+    NodeId in_base(const Token& token, std::string_view base);
+    std::optional<NodeId> base_in_words(const Token& token);
     NodeId literal(std::string_view text);
     struct Fraction {
         std::int64_t numerator, denominator;
@@ -156,6 +164,8 @@ private:
     bool unit_ahead() const;
     NodeId measure(NodeId value);
     void further_units(std::string& name);
+    bool unit_fraction_ahead() const;
+    NodeId with_smaller(NodeId node, std::string_view name);
     NodeId counted(NodeId value);
     std::string label_words();
     NodeId measured_like(NodeId value, NodeId like);

@@ -36,6 +36,7 @@ std::size_t Tokenizer::separator(std::size_t at_index) const {
     }
     if (size == 1 && rest[0] == ',' && rest.starts_with(",\\!")) size = 3;
     if (size == 0) return 0;
+    if (rest[size - 1] == '!') size = skip_spaces(rest, size);  // `32,\! 349`
     for (std::size_t k = 0; k < 3; ++k) {
         if (!is_digit(at(rest, size + k))) return 0;
     }

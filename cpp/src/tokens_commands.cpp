@@ -68,7 +68,10 @@ void Tokenizer::style(Style style) {
         return;
     }
     // The braces go when they hold words or digits, so that `\text{ cm}^2` is cm ^ 2.
-    const std::size_t stop = text_.find_first_of("{}\\^_+-=<>", i_ + 1);
+    std::size_t stop = text_.find_first_of("{}\\^_+-=<>", i_ + 1);
+    while (stop != npos && text_[stop] == '\\' && is_one_of(at(text_, stop + 1), "$% ,")) {
+        stop = text_.find_first_of("{}\\^_+-=<>", stop + 2);
+    }
     const bool words = stop == npos || text_[stop] == '}';
     if (++depth_ > kMaxDepth) throw LimitReached{};
     braces_.push_back(words ? 'w' : 'W');

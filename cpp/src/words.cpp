@@ -26,7 +26,7 @@ constexpr std::array kLooseCommands{
 
 constexpr std::array kWrappers{
     "bf"sv, "boxed"sv, "emph"sv, "fbox"sv, "mathbf"sv, "mathit"sv, "mathrm"sv, "mathsf"sv,
-    "mbox"sv, "operatorname"sv, "rm"sv, "text"sv, "textbf"sv, "textit"sv, "textrm"sv,
+    "mbox"sv, "operatorname"sv, "rm"sv, "text"sv, "textbf"sv, "textit"sv, "textnormal"sv, "textrm"sv,
     "underline"sv,
 };
 

@@ -12,6 +12,7 @@ namespace cohort {
 struct Reading {
     std::string_view variables;  // letters that the truth uses as variables: never units
     bool log_is_ln = false;      // the base of a bare \log: 10, or e
+    bool measured = false;       // `5m` has a unit, because the truth has one
     bool intervals = false;      // (a, b) of two values is an interval, not a point
 };
 

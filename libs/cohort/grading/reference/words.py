@@ -22,7 +22,7 @@ LOOSE_COMMANDS = {
 """Commands that change the look only, and what stands for them."""
 
 WRAPPERS = word_set(
-    "text textbf textit textrm mathrm mathbf mathit mathsf mbox boxed fbox underline emph"
+    "text textbf textit textnormal textrm mathrm mathbf mathit mathsf mbox boxed fbox underline emph"
     " operatorname bf rm"
 )
 """Commands whose argument is meant as it is."""
