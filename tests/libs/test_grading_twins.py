@@ -20,13 +20,14 @@ ANSWERS = r"""
 3.50;2 1/4;3/4;12 + 33 = ;x=; = ;x;n;f(x);2x;x^2;,;.; ;. ;:;=;?;!;-;+;/;<;<<;>>;>;~;|;^;^{2};_{8};
 \frac;\dfrac{1}{2};{3}{-6};\sqrt{17};sqrt;sin ;pi;\times 10^{3};\cdot;10^4;%;\%;percent;\text{;
 \mathrm {;\quad;\color{red};{,};\,;\!;\left(;^\circ;{\circ};cm;m;s;5kg;5th;square feet;km/h;
- per hour; million;CO2; dollars; a day; squared;Yes;No;AB;B;(C);in;Evelyn;twelve;twenty;-one;
+ per hour; million;CO2; dollars;\euro;\pounds ;/hour; red apples; each; north;
+ a day; squared;Yes;No;AB;B;(C);in;Evelyn;twelve;twenty;-one;
  hundred; and five; thousand;halves"""
 # And what Unicode also calls signs, digits, letters and spaces; Chinese for answer, is, so choose,
 # not, not right, wrong, and, or.
 UNICODE = (
-    "\n\t\r\0\x1c\x85\xa0\u200b\u2028\u3002\u2212\u2013\xb0\xb2\xbd\xd7\xf7\xa3\xc9\U0001f600\u03c0"
-    "\uff13\uff0d\uff1a\uff1f\uff01\uff0c\u3001\u0661\u0131\u0130\u017f\u212a\u2019\u221a\u2264"
+    "\n\t\r\0\x1c\x85\xa0\u200b\u2028\u3002\u2212\u2013\xb0\xb2\xbd\xd7\xf7\xa2\xa3\u20ac\xc9"
+    "\U0001f600\u03c0\uff13\uff0d\uff1a\uff1f\uff01\uff0c\u3001\u0661\u0131\u0130\u017f\u212a\u2019\u221a\u2264"
 )
 CHINESE = ["\u7b54\u6848", "\u662f", "\u6545\u9009", "\u4e0d\u5bf9", "\u9519\u4e86", "\u548c\u6216"]
 FRAGMENTS = [*(MARKS + ";" + ANSWERS).replace("\n", "").split(";"), *UNICODE, *CHINESE, ";", "\n\n"]

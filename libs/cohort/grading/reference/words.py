@@ -22,8 +22,8 @@ LOOSE_COMMANDS = {
 """Commands that change the look only, and what stands for them."""
 
 WRAPPERS = word_set(
-    "text textbf textit textnormal textrm mathrm mathbf mathit mathsf mbox boxed fbox underline emph"
-    " operatorname bf rm"
+    "text textbf textit textnormal textrm mathrm mathbf mathit mathsf mbox boxed fbox underline"
+    " emph operatorname bf rm"
 )
 """Commands whose argument is meant as it is."""
 
