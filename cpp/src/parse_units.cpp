@@ -132,7 +132,8 @@ NodeId Parser::measure(NodeId value) {
     if (arena_.is(value, Kind::quantity)) {
         name = arena_.name(value);
         const bool again = sees(Sign::currency) && currency_name(peek().text) == name;
-        if (arena_.at(value).flag || (!again && !is_currency(name) && peek().text != "per")) fail();
+        const bool words = is_currency(name) && is_prose_word(peek());  // `$5 profit`
+        if (arena_.at(value).flag || (!again && !words && peek().text != "per")) fail();
         value = arena_.child(value, 0);
         if (again) take();
     } else if (sees(Sign::currency)) {

@@ -117,6 +117,8 @@ constexpr Case kCases[] = {
     {R"(1 \text{ km/min})", R"(quantity(1, km/minute))"},
     {R"(60\frac{\text{km}}{\text{h}})", R"(quantity(60, km/hour))"},
     {R"(5\ \mathrm{m\,s^{-1}})", R"(quantity(5, m*second^-1))"},
+    {R"(\$5 \text{ profit})", R"(quantity(quantity(5, $), profit))"},
+    {R"(\$5\frac{\text{km}}{\text{h}})", "nothing"},
     {R"(5 \text{ km north})", R"(quantity(quantity(5, km), north))"},
     {R"(5\% \text{ increase})", R"(quantity(percent(5), increase))"},
     {R"(1 \text{ hour } 30 \text{ minutes})", R"(sum(quantity(1, hour), quantity(30, minute)))"},
